@@ -1,0 +1,3 @@
+"""cosylite: text to speech for CPUs, with the CosyVoice family and a bundled tiny voice."""
+
+__version__ = "0.1.0"

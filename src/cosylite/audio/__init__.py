@@ -1,0 +1,1 @@
+"""Audio values, encoders, resampling and filters."""

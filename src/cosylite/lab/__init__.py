@@ -1,0 +1,1 @@
+"""Networks, training, compression and export (PyTorch). Never imported by runtime or serve."""

@@ -1,0 +1,1 @@
+"""Runs bundles with NumPy and ONNX Runtime. Never imports torch."""

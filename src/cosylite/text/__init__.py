@@ -1,0 +1,1 @@
+"""From written text to phoneme symbols: language spans, normalisation, sentences, readings. Knows nothing of models."""

@@ -1,0 +1,1 @@
+"""Readings and phoneme symbols, one module per language."""

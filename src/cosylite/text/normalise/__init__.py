@@ -1,0 +1,1 @@
+"""Written forms (numbers, dates, units, ...) to spoken words, one module per language."""
