@@ -1,5 +1,6 @@
-"""The sound rules of standard Korean between and within syllables; words that need a dictionary are respelled before."""
+"""Sound rules of standard Korean within and between syllables; words that need a dictionary are respelled before."""
 
+from itertools import pairwise
 from types import MappingProxyType
 
 from cosylite.text.g2p.ko_jamo import Syllable
@@ -28,7 +29,7 @@ _TENSING = frozenset("ㄲㅋㄳㄺㅅㅆㅈㅊㅌㅍㅄㄿㄱㄷㅂㄵㄻㄼㄽ�
 
 def apply_rules(syllables: list[Syllable]) -> None:
     """Change `syllables`, one orthographic word, to how they are spoken."""
-    for left, right in zip(syllables, syllables[1:], strict=False):
+    for left, right in pairwise(syllables):
         _contact(left, right)
     for index, part in enumerate(syllables):
         part.coda = NEUTRAL.get(part.coda, part.coda)
