@@ -12,6 +12,7 @@
 
 import re
 import unicodedata
+from typing import Literal
 
 from cosylite.errors import InputError
 from cosylite.text.aligned import AlignedText
@@ -46,7 +47,7 @@ class Cleaner:
         """The cleaned text that is certain so far; the last letter and trailing blanks wait for what follows.
 
         Raises:
-            InputError: `unknown_language` where a letter of another script stands.
+            InputError: `unsupported_language` where a letter of another script stands.
         """
         if len(self._held) >= _LONGEST_CLUSTER:
             held, self._held = self._held, ""
@@ -153,7 +154,7 @@ def clean(text: str, *, skip_unknown: bool = False) -> AlignedText:
     """Clean a whole text (see the module).
 
     Raises:
-        InputError: `unknown_language` where a letter of another script stands.
+        InputError: `unsupported_language` where a letter of another script stands.
     """
     cleaner = Cleaner(skip_unknown=skip_unknown)
     return _join(cleaner.feed(text), cleaner.flush())
@@ -177,7 +178,7 @@ def _continues(raw: str, at: int) -> bool:
 
 
 def _composed(cluster: str) -> str:
-    form = "NFKC" if _COMPATIBLE.match(cluster) else "NFC"
+    form: Literal["NFKC", "NFC"] = "NFKC" if _COMPATIBLE.match(cluster) else "NFC"
     return "".join(c for c in unicodedata.normalize(form, cluster) if unicodedata.category(c) not in _DROPPED)
 
 
@@ -187,8 +188,8 @@ _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me"})
 def _unknown(character: str, position: int) -> InputError:
     name = unicodedata.name(character, "unknown letter").split()[0].capitalize()
     return InputError(
-        f"the text has {name} letters (at character {position}), which cosylite cannot read; it reads Chinese, English, "
-        "Japanese and Korean: remove them, or skip them with skip_unknown (--skip-unknown)",
-        code="unknown_language",
+        f"the text has {name} letters (at character {position}), which cosylite cannot read; it reads Chinese, "
+        "English, Japanese and Korean: remove them, or skip them with skip_unknown (--skip-unknown)",
+        code="unsupported_language",
         param="text",
     )

@@ -12,9 +12,11 @@ from cosylite.errors import InputError
 from cosylite.text.aligned import AlignedText
 from cosylite.text.clean import Cleaner
 from cosylite.text.languages import Languages
-from cosylite.text.markup import PLAIN, Item, Markup, Run, Stop, Style
+from cosylite.text.lexicon import Lexicon
+from cosylite.text.markup import PLAIN, Item, Run, Stop, Style, join
 from cosylite.text.reader import SentenceReader
 from cosylite.text.sentences import EARLY, WHOLE, Limits, next_break
+from cosylite.text.ssml import Markup
 from cosylite.text.types import LANGS, Lang, Sentence
 
 MAX_CHARACTERS = 2_000_000
@@ -26,24 +28,25 @@ class Frontend:
     """Turns text into sentences that the acoustic model can speak. May be shared between threads.
 
     Args:
-        lexicon: readings by word (see `cosylite.text.lexicon`), or a `Lexicon`.
+        lexicon: readings by word, such as `{"行": "hang2"}`, or a `Lexicon` (see `cosylite.text.lexicon`).
         default_han: language of Han-only text that says nothing else ("zh" or "ja").
         skip_unknown: leave out scripts that cosylite cannot read instead of raising an error.
     """
 
     def __init__(
         self,
-        lexicon: Mapping[str, str] | None = None,
+        lexicon: Lexicon | Mapping[str, str] | None = None,
         default_han: Literal["zh", "ja"] = "zh",
         skip_unknown: bool = False,
     ) -> None:
         if default_han not in ("zh", "ja"):
             raise InputError(
-                f"default_han is zh or ja, not {default_han!r}", code="unknown_language", param="default_han"
+                f"default_han is zh or ja, not {default_han!r}", code="unsupported_language", param="default_han"
             )
         self._languages = Languages()
         self._default_han: Lang = default_han
         self._skip_unknown = skip_unknown
+        self._lexicon = lexicon if isinstance(lexicon, Lexicon) else Lexicon.of(lexicon or {})
 
     def analyse(self, text: str, *, lang: str = "auto") -> list[Sentence]:
         """All sentences of a text.
@@ -54,7 +57,7 @@ class Frontend:
 
         Raises:
             InputError: the text is no string, is too long, holds nothing to speak (`empty_text`), letters of an
-                unknown script (`unknown_language`), or wrong or unsupported markup.
+                unknown script (`unsupported_language`), or wrong or unsupported markup.
         """
         if isinstance(text, str) and len(text) > MAX_CHARACTERS:
             raise InputError(
@@ -82,7 +85,9 @@ class Frontend:
         return TextStream(self, lang=lang)
 
     def _reader(self, lang: str) -> SentenceReader:
-        return SentenceReader(self._languages, checked_lang(lang), self._default_han)
+        return SentenceReader(
+            self._languages, self._lexicon, checked_lang(lang), self._default_han, skip_unknown=self._skip_unknown
+        )
 
 
 class TextStream:
@@ -107,7 +112,7 @@ class TextStream:
 
     def _restart(self) -> None:
         self._cleaner = Cleaner(skip_unknown=self._skip_unknown, position=self._raw_start + len(self._raw))
-        self._markup = Markup()
+        self._markup = Markup(skip_unknown=self._skip_unknown)
         self._window = _Window()
 
     def feed(self, piece: str) -> list[Sentence]:
@@ -203,7 +208,7 @@ class _Window:
         """The text for the splitter: what has a reading of its own looks like one word."""
         if all(style is PLAIN for style in self._styles):
             return self._text.text
-        return "".join("x" if s.reading else c for c, s in zip(self._text.text, self._styles, strict=True))
+        return "".join("x" if s.reading or s.say_as else c for c, s in zip(self._text.text, self._styles, strict=True))
 
     def take(self, end: int) -> tuple[AlignedText, tuple[Style, ...]]:
         """Remove and return the first `end` characters."""
@@ -212,23 +217,20 @@ class _Window:
         return text, styles
 
 
-def join(first: AlignedText, second: AlignedText) -> AlignedText:
-    """One text after the other."""
-    return AlignedText(first.text + second.text, first.starts + second.starts, first.ends + second.ends)
-
-
 def checked_lang(lang: str) -> Lang | None:
     """The language, or None for "auto".
 
     Raises:
-        InputError: `unknown_language`.
+        InputError: `unsupported_language`.
     """
     if lang == "auto":
         return None
     for known in LANGS:
         if lang == known:
             return known
-    raise InputError(f"unknown language {lang!r}: use auto, {', '.join(LANGS)}", code="unknown_language", param="lang")
+    raise InputError(
+        f"unknown language {lang!r}: use auto, {', '.join(LANGS)}", code="unsupported_language", param="lang"
+    )
 
 
 def symbol_sequence(sentence: Sentence) -> list[tuple[str, int]]:

@@ -1,16 +1,21 @@
 """Reads one sentence: language spans, normalisation, readings, and what the user overrides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeVar
 
 from cosylite.text.aligned import AlignedText
+from cosylite.text.g2p.zh_pinyin import LETTER_NAMES
 from cosylite.text.languages import Languages
-from cosylite.text.markup import Style
+from cosylite.text.lexicon import Lexicon
+from cosylite.text.markup import Reading, SayAs, Style, join
+from cosylite.text.say_as import rewrite
 from cosylite.text.spans import split_languages
 from cosylite.text.symbols import PUNCTUATION
 from cosylite.text.types import Lang, Sentence, Span, SpokenSpan, Word
 
+T = TypeVar("T")
 Source = Callable[[int, int], str]
 """The text as typed between two positions."""
 
@@ -18,33 +23,51 @@ _MARKS = {"，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "｡": "."
 _MARKS |= {mark: mark for mark in ";:,.!?—…"}
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """Characters `[start, end)` of the sentence in one language."""
+@dataclass(frozen=True, eq=False)
+class _Override:
+    """What replaces the usual reading of some neighbouring characters."""
 
-    lang: Lang
-    start: int
-    end: int
+    reading: Reading | None = None
+    say_as: SayAs | None = None
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a span that was read in one go."""
+
+    written: str
+    normalised: str
+    words: tuple[Word, ...]
 
 
 class SentenceReader:
     """Reads the sentences of one text in order; remembers the language for what follows.
 
     Args:
-        languages: the readers.
-        lang: language of everything, or None to find out.
+        languages: normalisers and readers.
+        lexicon: readings of the user.
+        lang: language of everything that can be read in it, or None to find out.
         default_han: language of Han-only text that says nothing else.
+        skip_unknown: leave out characters that no language reads.
     """
 
-    def __init__(self, languages: Languages, lang: Lang | None, default_han: Lang) -> None:
+    def __init__(
+        self,
+        languages: Languages,
+        lexicon: Lexicon,
+        lang: Lang | None,
+        default_han: Lang,
+        *,
+        skip_unknown: bool = False,
+    ) -> None:
         self._languages = languages
+        self._lexicon = lexicon
         self._lang = lang
         self._han = default_han
         self._last: Lang | None = None
+        self._skip_unknown = skip_unknown
 
-    def read(
-        self, text: AlignedText, styles: tuple[Style, ...], source: Source, pause: float | None
-    ) -> Sentence | None:
+    def read(self, text: AlignedText, styles: Sequence[Style], source: Source, pause: float | None) -> Sentence | None:
         """One sentence, or None where nothing in it is spoken.
 
         Args:
@@ -52,66 +75,171 @@ class SentenceReader:
             styles: per character, what markup says.
             source: gives the original text between two positions.
             pause: explicit pause after it in seconds.
+
+        Raises:
+            InputError: `bad_reading`, `unsupported_language`.
         """
         text = AlignedText(text.text.replace("\n", " "), text.starts, text.ends)
-        spans = [self._span(text, stretch, styles, source) for stretch in self._stretches(text.text, styles)]
-        spans = _settle_marks(spans)
-        if not any(span.words for span in spans):
+        langs = self._langs(text.text, styles)
+        overrides = _overrides(text.text, langs, styles)
+        self._look_up(text.text, langs, overrides)
+        read: list[tuple[Lang, AlignedText, list[_Piece]]] = []
+        for lang, start, end in _stretches(langs):
+            if lang is not None:
+                part = text.slice(start, end)
+                read.append((lang, part, list(self._pieces(lang, part, overrides[start:end], source))))
+        pieces = _settled([piece for _, _, found in read for piece in found])
+        if not any(piece.words for piece in pieces):
             return None
-        return Sentence(tuple(spans), text.starts[0], text.ends[-1], pause, styles[-1].rate)
+        left = iter(pieces)
+        spans = tuple(_span(lang, part, [next(left) for _ in found], source) for lang, part, found in read)
+        return Sentence(spans, text.starts[0], text.ends[-1], pause, styles[-1].rate)
 
-    def _stretches(self, text: str, styles: tuple[Style, ...]) -> list[_Stretch]:
-        found: list[_Stretch] = []
-        start = 0
-        for lang, group in groupby(styles, lambda style: style.lang):
-            end = start + sum(1 for _ in group)
-            found.extend(self._split(text[start:end], start, lang))
-            start = end
-        return _merged(found)
+    def _langs(self, text: str, styles: Sequence[Style]) -> list[Lang | None]:
+        """The language of every character; None for what is to be skipped."""
+        langs: list[Lang | None] = []
+        for forced, start, end in _stretches([style.lang for style in styles]):
+            part = text[start:end]
+            lang = forced or self._lang or (None if any(c.isalpha() for c in part) else self._last)
+            found: list[Lang | None] = [None] * len(part)
+            for span in split_languages(
+                part, lang=lang or "auto", default_han=self._han, skip_unknown=self._skip_unknown
+            ):
+                found[span.start : span.end] = [span.lang] * (span.end - span.start)
+                if forced is None:
+                    self._last = span.lang
+                    self._han = span.lang if span.lang in ("zh", "ja") else self._han
+            langs.extend(found)
+        return [
+            style.reading.lang if style.reading and style.reading.lang else lang
+            for lang, style in zip(langs, styles, strict=True)
+        ]
 
-    def _split(self, text: str, offset: int, forced: Lang | None) -> list[_Stretch]:
-        lang = forced or self._lang or (None if any(c.isalpha() for c in text) else self._last)
-        spans = split_languages(text, lang=lang or "auto", default_han=self._han)
-        if forced is None:
-            for span in spans:
-                if span.lang in ("zh", "ja"):
-                    self._han = span.lang
-                self._last = span.lang
-        return [_Stretch(span.lang, offset + span.start, offset + span.end) for span in spans]
+    def _look_up(self, text: str, langs: list[Lang | None], overrides: list[_Override | None]) -> None:
+        """Put the entries of the user's lexicon into `overrides` (and `langs`, for Latin words in other languages)."""
+        if not len(self._lexicon):
+            return
+        around = [lang for lang in dict.fromkeys(langs) if lang is not None and lang != "en"]
+        for lang, start, end in _stretches(list(langs)):
+            if lang is None:
+                continue
+            for entries in [*around, lang] if lang == "en" else [lang]:
+                for match in self._lexicon.find(text[start:end], entries):
+                    place = slice(start + match.start, start + match.end)
+                    if not any(overrides[place]):
+                        overrides[place] = [_Override(match.reading)] * (match.end - match.start)
+                        langs[place] = [entries] * (match.end - match.start)
 
-    def _span(self, text: AlignedText, stretch: _Stretch, styles: tuple[Style, ...], source: Source) -> SpokenSpan:
-        part = text.slice(stretch.start, stretch.end)
-        language = self._languages[stretch.lang]
-        normalised = language.normalise(part)
-        words = tuple(replace(word, text=source(word.start, word.end)) for word in language.words(normalised))
-        start, end = part.starts[0], part.ends[-1]
-        return SpokenSpan(Span(stretch.lang, start, end, source(start, end)), normalised.text, words)
+    def _pieces(
+        self, lang: Lang, part: AlignedText, overrides: Sequence[_Override | None], source: Source
+    ) -> Iterator[_Piece]:
+        """A span cut at readings. Kana readings go into Japanese text, where particles need to see them."""
+        text = AlignedText("", (), ())
+        kana: list[tuple[int, int, str]] = []
+        for override, start, end in _stretches(overrides):
+            chunk = part.slice(start, end)
+            if override is None:
+                text = join(text, chunk)
+            elif override.reading is None:
+                text = join(text, self._said(override.say_as, chunk, lang))
+            elif lang == "ja" and override.reading.lang == "ja":
+                place = chunk.source(0, len(chunk))
+                kana.append((*place, override.reading.text))
+                count = len(override.reading.text)
+                text = join(text, AlignedText(override.reading.text, (place[0],) * count, (place[1],) * count))
+            else:
+                yield from self._read(lang, text, kana, source)
+                text, kana = AlignedText("", (), ()), []
+                word = self._word(chunk, override.reading, source)
+                yield _Piece(chunk.text, chunk.text, (word,))
+        yield from self._read(lang, text, kana, source)
+
+    def _read(
+        self, lang: Lang, text: AlignedText, kana: list[tuple[int, int, str]], source: Source
+    ) -> Iterator[_Piece]:
+        if not text.text:
+            return
+        language = self._languages[lang]
+        normalised = language.normalise(text)
+        words = [replace(word, text=source(word.start, word.end)) for word in language.words(normalised)]
+        for start, end, reading in kana:
+            words = self._exactly(words, start, end, reading, source)
+        yield _Piece(text.text, normalised.text, tuple(words))
+
+    def _exactly(self, words: list[Word], start: int, end: int, kana: str, source: Source) -> list[Word]:
+        """Replace the words of `[start, end)` by one read as `kana`, unless a word goes on beyond."""
+        inside = [i for i, word in enumerate(words) if word.start < end and word.end > start]
+        if not inside or any(words[i].start < start or words[i].end > end for i in inside):
+            return words
+        first, last = words[inside[0]], words[inside[-1]]
+        symbols = self._languages.symbols(Reading("ja", kana))
+        accent = first.accent if first is last else None
+        word = Word(source(start, end), start, end, symbols, kana, last.after, accent)
+        return [*words[: inside[0]], word, *words[inside[-1] + 1 :]]
+
+    def _word(self, chunk: AlignedText, reading: Reading, source: Source) -> Word:
+        start, end = chunk.source(0, len(chunk))
+        return Word(source(start, end), start, end, self._languages.symbols(reading), reading.text)
+
+    def _said(self, say_as: SayAs | None, chunk: AlignedText, lang: Lang) -> AlignedText:
+        return rewrite(say_as, chunk, lang) if say_as is not None else chunk
 
 
-def _merged(stretches: list[_Stretch]) -> list[_Stretch]:
-    """Neighbours of one language as one stretch."""
-    merged: list[_Stretch] = []
-    for stretch in stretches:
-        if merged and merged[-1].lang == stretch.lang:
-            merged[-1] = replace(merged[-1], end=stretch.end)
-        else:
-            merged.append(stretch)
-    return merged
+def _stretches(values: Sequence[T]) -> Iterator[tuple[T, int, int]]:
+    """Runs of equal neighbours with their range."""
+    start = 0
+    for value, group in groupby(values):
+        end = start + sum(1 for _ in group)
+        yield value, start, end
+        start = end
 
 
-def _settle_marks(spans: list[SpokenSpan]) -> list[SpokenSpan]:
-    """Give punctuation at the start of a span to the word before it; words that are only punctuation go."""
-    settled: list[SpokenSpan] = []
-    for span in spans:
-        words = [word for word in span.words if word.symbols.strip(PUNCTUATION + " ")]
-        mark = _leading_mark(span.normalised)
+def _overrides(text: str, langs: list[Lang | None], styles: Sequence[Style]) -> list[_Override | None]:
+    """Per character, what markup asks for. Latin letters that are to be spelt have their names."""
+    made: dict[int, _Override | None] = {}
+    overrides: list[_Override | None] = []
+    for character, lang, style in zip(text, langs, styles, strict=True):
+        if id(style) not in made:
+            wanted = style.reading is not None or style.say_as is not None
+            made[id(style)] = _Override(style.reading, style.say_as) if wanted else None
+        override = made[id(style)]
+        if style.say_as and style.say_as.kind == "characters" and lang in ("en", "zh"):
+            name = LETTER_NAMES.get(character.lower())
+            override = _Override(Reading(None, name)) if name else override
+        overrides.append(override)
+    return overrides
+
+
+def _settled(pieces: list[_Piece]) -> list[_Piece]:
+    """Drop words that are only punctuation, give punctuation that leads a piece to the word before it, and write the
+    parts of one Korean word as one word."""
+    settled: list[_Piece] = []
+    for piece in pieces:
+        words = tuple(word for word in piece.words if word.symbols.strip(PUNCTUATION + " "))
         holder = next((i for i in reversed(range(len(settled))) if settled[i].words), None)
-        if mark and holder is not None and not settled[holder].words[-1].after:
+        mark = _leading_mark(piece.normalised)
+        if holder is not None:
             before = settled[holder]
-            last = replace(before.words[-1], after=mark)
-            settled[holder] = SpokenSpan(before.span, before.normalised, (*before.words[:-1], last))
-        settled.append(SpokenSpan(span.span, span.normalised, tuple(words)))
+            last = before.words[-1]
+            if mark and not last.after:
+                settled[holder] = replace(before, words=(*before.words[:-1], replace(last, after=mark)))
+            elif words and _is_one_korean_word(before.written, piece.written):
+                joined = replace(
+                    words[0],
+                    text=last.text + words[0].text,
+                    start=last.start,
+                    symbols=last.symbols + words[0].symbols,
+                    reading=last.reading + words[0].reading,
+                )
+                settled[holder] = replace(before, words=before.words[:-1])
+                words = (joined, *words[1:])
+        settled.append(replace(piece, words=words))
     return settled
+
+
+def _is_one_korean_word(before: str, after: str) -> bool:
+    """Whether hangul goes on without a blank from one piece to the next."""
+    return all("\uac00" <= character <= "\ud7a3" for character in (before[-1:] or " ") + (after[:1] or " "))
 
 
 def _leading_mark(text: str) -> str:
@@ -122,3 +250,10 @@ def _leading_mark(text: str) -> str:
         if character in _MARKS:
             return _MARKS[character]
     return ""
+
+
+def _span(lang: Lang, part: AlignedText, pieces: list[_Piece], source: Source) -> SpokenSpan:
+    start, end = part.starts[0], part.ends[-1]
+    normalised = "".join(piece.normalised for piece in pieces)
+    words = tuple(word for piece in pieces for word in piece.words)
+    return SpokenSpan(Span(lang, start, end, source(start, end)), normalised, words)

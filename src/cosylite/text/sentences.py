@@ -6,8 +6,8 @@ exactly as the whole text would be.
 
 A sentence ends at the marks of the four languages with the closing quotes and brackets behind them, and at an empty
 line. A full stop after an abbreviation, an initial or a list number, inside a number, an address or a file name does
-not end one, nor does a quotation that the sentence goes on after. A single line end counts as one unless the line looks wrapped. Sentences
-beyond a size are cut at commas and the like; a sentence without any only at a far larger one.
+not end one, nor does a quotation that the sentence goes on after. A single line end counts as one unless the line
+looks wrapped. Sentences beyond a size are cut at commas and the like; one without any only at its hard limit.
 """
 
 import re
@@ -53,20 +53,23 @@ _LAST_WORD = re.compile(r"[^\s\"'“‘(\[（「]+$")
 _NEXT_WORD = re.compile(r"[A-Za-z']+")
 _WRAPPED_LINE = 50
 
-_TITLES = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TITLES = _words(
     "mr mrs ms mx dr prof rev gen sen rep gov capt lt col sgt maj cmdr adm hon pres supt messrs mme mlle mt ft "
-    "vs v e.g i.e cf viz al approx ca dept est ext incl misc tel".split()
+    "vs v e.g i.e cf viz al approx ca dept est ext incl misc tel"
 )
-_BEFORE_NUMBERS = frozenset(
-    "no nos vol fig figs p pp ch chap sec art eq para pt op cl jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_BEFORE_NUMBERS = _words(
+    "no nos vol fig figs p pp ch chap sec art eq para pt op cl jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-_ENDINGS = frozenset(
-    "etc inc ltd co corp jr sr st ave blvd rd ln hwy bros a.m p.m u.s u.k u.n e.u d.c ph.d m.d b.a m.a".split()
-)
-_STARTERS = frozenset(
+_ENDINGS = _words("etc inc ltd co corp jr sr st ave blvd rd ln hwy bros a.m p.m u.s u.k u.n e.u d.c ph.d m.d b.a m.a")
+_STARTERS = _words(
     "the a an he she it we they i you this that these those there here in on at for from with my your his her its our "
     "their but and so or if when while as after before then however what who where why how do does did is are was "
-    "were not no yes please".split()
+    "were not no yes please"
 )
 
 
@@ -187,7 +190,7 @@ def _stop_ends(text: str, match: re.Match[str], final: bool) -> bool | None:
     if word.isdigit():
         return bool(text[: match.start() - len(word)].strip())
     if lower in _BEFORE_NUMBERS:
-        return not after.isdigit() and lower not in {"no", "p", "pp"} or (lower == "no" and not after.isdigit())
+        return not after.isdigit() and lower not in {"p", "pp", "fig", "figs"}
     if lower in _TITLES:
         return False
     initial = len(word) == 1 and word.isupper() and word != "I"
