@@ -1,0 +1,120 @@
+"""`TTS`: text to speech in five lines."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from cosylite.audio.values import AudioChunk, Speech
+from cosylite.options import SynthesisOptions, Voice
+
+if TYPE_CHECKING:
+    from cosylite.runtime.engine import Engine
+
+
+class MoreOptions(TypedDict, total=False):
+    """Further options of a call; see `SynthesisOptions`."""
+
+    volume: float
+    sentence_silence: float
+    trim: bool
+    noise_scale: float
+    low_pass: float | None
+    high_pass: float | None
+    skip_unknown: bool
+
+
+class TTS:
+    """A loaded voice model.
+
+    Args:
+        bundle: name of an installed bundle, or a folder.
+        device: "auto", "cpu", "cuda" or another device of ONNX Runtime.
+        devices: devices of single stages, such as ``{"flow": "cuda"}``.
+        threads: processor threads per stage; None: as many as there are processors, at most 4.
+        lexicon: readings by word that go before the built-in ones.
+
+    Raises:
+        BundleError: the bundle is missing or damaged.
+        DeviceError: the device is not available; the message says what to install.
+        InputError: an unknown stage in `devices`, a bad number of threads, or a bad lexicon.
+    """
+
+    def __init__(
+        self,
+        bundle: str | os.PathLike[str] = "nano",
+        device: str = "auto",
+        threads: int | None = None,
+        *,
+        devices: Mapping[str, str] | None = None,
+        lexicon: Mapping[str, str] | None = None,
+    ) -> None:
+        from cosylite.runtime.engine import load_engine
+
+        self.engine: Engine = load_engine(bundle, device=device, devices=devices, threads=threads, lexicon=lexicon)
+
+    @property
+    def voices(self) -> tuple[Voice, ...]:
+        """Voices of the bundle."""
+        return self.engine.voices
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second of everything that is said."""
+        return self.engine.model.bundle.manifest.sample_rate
+
+    def say(
+        self,
+        text: str,
+        voice: str | None = None,
+        lang: str = "auto",
+        speed: float = 1.0,
+        seed: int = 0,
+        **more: Unpack[MoreOptions],
+    ) -> Speech:
+        """Speak a text.
+
+        Args:
+            text: what to say, with inline markup or SSML.
+            voice: a name from `voices`; None: the default for the language.
+            lang: "auto", "zh", "en", "ja" or "ko".
+            speed: speaking rate, 0.25 to 4.
+            seed: equal seeds give equal audio.
+            **more: `volume`, `sentence_silence`, `trim`, `noise_scale`, `low_pass`, `high_pass`, `skip_unknown`.
+
+        Raises:
+            InputError: the text or an option cannot be used.
+        """
+        return self.engine.say(text, SynthesisOptions(voice, lang, speed, seed, **more))
+
+    def stream(
+        self,
+        text: str | Iterable[str],
+        voice: str | None = None,
+        lang: str = "auto",
+        speed: float = 1.0,
+        seed: int = 0,
+        chunk_frames: int | None = None,
+        **more: Unpack[MoreOptions],
+    ) -> Iterator[AudioChunk]:
+        """Speak a text while it is computed, or while it is still being written.
+
+        The joined chunks equal `say`, whatever `chunk_frames` is. Closing the iterator cancels at once.
+
+        Args:
+            text: a text, or an iterable of pieces of one text.
+            voice, lang, speed, seed, more: as in `say`.
+            chunk_frames: frames of 20 ms to compute at a time; None: few at first, then more.
+        """
+        return self.engine.stream(text, SynthesisOptions(voice, lang, speed, seed, **more), chunk_frames)
+
+    def say_many(
+        self,
+        texts: Sequence[str],
+        voice: str | None = None,
+        lang: str = "auto",
+        speed: float = 1.0,
+        seed: int = 0,
+        **more: Unpack[MoreOptions],
+    ) -> list[Speech]:
+        """Speak several texts together: faster than one after the other. Results are in order."""
+        return self.engine.say_many(texts, SynthesisOptions(voice, lang, speed, seed, **more))
