@@ -4,6 +4,7 @@ import re
 
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.en_lexicon import VOWELS, Lexicon, plural
+from cosylite.text.g2p.en_spelling import SpellingModel
 from cosylite.text.types import Word
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:['’](?=\s|$))?")
@@ -16,6 +17,8 @@ class EnglishG2P:
 
     def __init__(self) -> None:
         self._lexicon = Lexicon()
+        self._spelling: SpellingModel | None = None
+        self._guessed: dict[str, str] = {}
 
     def words(self, text: AlignedText) -> list[Word]:
         """The words of one span of normalised text, in order."""
@@ -39,7 +42,19 @@ class EnglishG2P:
             if not known:
                 return self._letters(word)
         entry = self._lexicon.find(word) or self._lexicon.compound(word)
-        return entry.phones if entry else spell(word)
+        return entry.phones if entry else self._guess(word)
+
+    def _guess(self, word: str) -> str:
+        """Phones of a word that no list knows; letter names where it has no vowel."""
+        if word not in self._guessed:
+            if len(word) < 6 and not re.search("[aeiouy]", word.lower()) and word.isascii():
+                return self._letters(word.upper())
+            if self._spelling is None:
+                self._spelling = SpellingModel()
+            if len(self._guessed) > 5000:
+                self._guessed.clear()
+            self._guessed[word] = self._spelling.read(word)
+        return self._guessed[word]
 
     def _letters(self, word: str) -> str:
         entries = [self._lexicon.exact(letter) for letter in word]
@@ -72,24 +87,3 @@ def _weak(words: list[str], pauses: list[str], phones: list[str], index: int) ->
     if word == "i":
         return "ˈI" if last else "ˌI"
     return phones[index]
-
-
-_SPELLING = (
-    ("tion", "ʃən"), ("sion", "ʒən"), ("ough", "O"), ("augh", "ɔ"), ("eigh", "A"), ("tch", "ʧ"), ("igh", "I"),
-    ("sch", "sk"), ("ch", "ʧ"), ("sh", "ʃ"), ("th", "θ"), ("ph", "f"), ("wh", "w"), ("ck", "k"), ("ng", "ŋ"),
-    ("qu", "kw"), ("ee", "i"), ("ea", "i"), ("oo", "u"), ("ou", "W"), ("ow", "O"), ("oi", "Y"), ("oy", "Y"),
-    ("ai", "A"), ("ay", "A"), ("au", "ɔ"), ("aw", "ɔ"), ("ie", "i"), ("ei", "I"), ("er", "əɹ"), ("ar", "ɑɹ"),
-    ("or", "ɔɹ"), ("a", "æ"), ("e", "ɛ"), ("i", "ɪ"), ("o", "ɑ"), ("u", "ʌ"), ("y", "i"), ("c", "k"), ("j", "ʤ"),
-    ("x", "ks"), ("q", "k"), ("r", "ɹ"), ("g", "ɡ"),
-)  # fmt: skip
-
-
-def spell(word: str) -> str:
-    """A rough reading of an unknown spelling by letter rules."""
-    rest, phones = word.lower().replace("'", ""), ""
-    while rest:
-        letters, sound = next(((a, b) for a, b in _SPELLING if rest.startswith(a)), (rest[0], rest[0]))
-        phones += sound if sound.isalpha() else ""
-        rest = rest[len(letters) :]
-    first = next((i for i, phone in enumerate(phones) if phone in VOWELS), 0)
-    return phones[:first] + "ˈ" + phones[first:]
