@@ -1,0 +1,1 @@
+"""The networks: the three CosyVoice families, and nano."""
