@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cosylite.errors import CosyliteError
 from cosylite.text.frontend import Frontend
 from cosylite.text.types import LANGS, Sentence, Span, Word
 
@@ -74,7 +75,10 @@ def score(name: str, cases: list[Case], frontend: Frontend) -> Score:
     check = _CHECKS[name]
     failures = []
     for case in cases:
-        right, got = check(frontend, case)
+        try:
+            right, got = check(frontend, case)
+        except CosyliteError as error:
+            right, got = False, str(error)
         if not right:
             failures.append(f"{case['text']}  ->  {got}  (want {_wanted(case)})")
     return Score(name, len(cases), tuple(failures))

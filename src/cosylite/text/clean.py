@@ -60,7 +60,7 @@ class Cleaner:
             return _join(out.done(), self.feed(piece[extra:]))
         raw = self._held + piece
         cut = len(raw)
-        while cut > 0 and len(raw) - cut < _LONGEST_CLUSTER:
+        while cut > 0:
             cut -= 1
             if not _continues(raw, cut):
                 break
@@ -104,7 +104,7 @@ class Cleaner:
             out.add_blank(first, last, 1)
         elif character == "\t" or unicodedata.category(character) == "Zs":
             out.add_blank(first, last, 0)
-        elif _OTHER_SCRIPT.match(character) and unicodedata.category(character)[0] in "LM":
+        elif _OTHER_SCRIPT.match(character) and unicodedata.category(character)[0] == "L":
             if not self._skip_unknown:
                 raise _unknown(character, first)
             out.add_blank(first, last, 0)

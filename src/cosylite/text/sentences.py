@@ -48,7 +48,8 @@ _CANDIDATE = re.compile(rf"(?P<mark>[.!?…{_STRONG}]+)(?P<close>[{re.escape(_CL
 _CLAUSE = re.compile(r"[，、；：;—…]+[”’」』）)]*\s*|[,:][\"”’)]*\s+|(?<=[^\d\s]),(?=[^\d\s])| [-–] ")
 _CJK = re.compile("[\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]")
-_HIRAGANA = re.compile("[\u3041-\u309f]")
+_GOES_ON = "とっをがはのにもだな，、,"
+"""What follows a quotation within the sentence, directly behind the closing mark."""
 _LAST_WORD = re.compile(r"[^\s\"'“‘(\[（「]+$")
 _NEXT_WORD = re.compile(r"[A-Za-z']+")
 _WRAPPED_LINE = 50
@@ -167,7 +168,7 @@ def _mark_ends(text: str, match: re.Match[str], final: bool) -> bool | None:
     mark, after = match["mark"], text[match.end()]
     if "\n\n" in match["blank"]:
         return True
-    if match["close"] and not match["blank"] and (_HIRAGANA.match(after) or _HANGUL.match(after) or after in "，、,"):
+    if match["close"] and not match["blank"] and (after in _GOES_ON or _HANGUL.match(after)):
         return False
     if any(c in _STRONG for c in mark):
         return True
