@@ -49,7 +49,8 @@ class Guardian:
 
     def checked_spectrum(self, spectrum: Array) -> Array:
         """Spectrum frames (n, 962) with those that are not finite or absurdly loud silenced."""
-        sane: NDArray[np.bool_] = np.asarray(np.abs(spectrum).max(axis=1, initial=0.0) < SPECTRUM_LIMIT)  # false: NaN
+        loudest: Array = np.asarray(np.abs(spectrum).max(axis=1))
+        sane: NDArray[np.bool_] = loudest < np.float32(SPECTRUM_LIMIT)  # false for NaN
         if sane.all():
             return spectrum
         self._count("spectrum_repaired", int((~sane).sum()))
