@@ -110,7 +110,7 @@ def _words(sentences: list[Sentence]) -> list[Word]:
 
 
 def _normalisation(frontend: Frontend, case: Case) -> tuple[bool, str]:
-    sentences = frontend.analyse(case["text"])
+    sentences = frontend.analyse(case["text"], lang=case["lang"])
     if case["lang"] == "ja":
         output = "".join(word.reading for word in _words(sentences))
     else:
@@ -121,7 +121,7 @@ def _normalisation(frontend: Frontend, case: Case) -> tuple[bool, str]:
 
 def _polyphone(frontend: Frontend, case: Case) -> tuple[bool, str]:
     index = case["index"]
-    word = next((w for w in _words(frontend.analyse(case["text"])) if w.start <= index < w.end), None)
+    word = next((w for w in _words(frontend.analyse(case["text"], lang="zh")) if w.start <= index < w.end), None)
     syllables = word.reading.split() if word else []
     at = index - word.start if word else 0
     got = syllables[at] if at < len(syllables) else ""
@@ -129,12 +129,12 @@ def _polyphone(frontend: Frontend, case: Case) -> tuple[bool, str]:
 
 
 def _ja_reading(frontend: Frontend, case: Case) -> tuple[bool, str]:
-    got = canonical("".join(word.reading for word in _words(frontend.analyse(case["text"]))), "ja")
+    got = canonical("".join(word.reading for word in _words(frontend.analyse(case["text"], lang="ja"))), "ja")
     return got == canonical(case["kana"], "ja"), got
 
 
 def _ko_pronunciation(frontend: Frontend, case: Case) -> tuple[bool, str]:
-    got = canonical("".join(word.reading for word in _words(frontend.analyse(case["text"]))), "ko")
+    got = canonical("".join(word.reading for word in _words(frontend.analyse(case["text"], lang="ko"))), "ko")
     return got == canonical(case["pron"], "ko"), got
 
 

@@ -100,7 +100,7 @@ class SentenceReader:
         langs: list[Lang | None] = []
         for forced, start, end in _stretches([style.lang for style in styles]):
             part = text[start:end]
-            lang = forced or self._lang or (None if any(c.isalpha() for c in part) else self._last)
+            lang = forced or self._lang or self._hint(part)
             found: list[Lang | None] = [None] * len(part)
             for span in split_languages(
                 part, lang=lang or "auto", default_han=self._han, skip_unknown=self._skip_unknown
@@ -114,6 +114,12 @@ class SentenceReader:
             style.reading.lang if style.reading and style.reading.lang else lang
             for lang, style in zip(langs, styles, strict=True)
         ]
+
+    def _hint(self, text: str) -> Lang | None:
+        """Language of text without letters: that of the text before, else English unless its marks are wide."""
+        if any(character.isalpha() for character in text):
+            return None
+        return self._last or ("en" if text.isascii() else None)
 
     def _look_up(self, text: str, langs: list[Lang | None], overrides: list[_Override | None]) -> None:
         """Put the entries of the user's lexicon into `overrides` (and `langs`, for Latin words in other languages)."""

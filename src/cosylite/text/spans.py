@@ -35,6 +35,7 @@ _WIDE_MARKS = frozenset("，。！？、；：…—～·．｡､")
 _NARROW_MARKS = frozenset(".,!?;:'’")
 _HIRAGANA = re.compile("[\u3041-\u3096]")
 _CJK = re.compile(f"[{_HAN}{_KANA}{_HANGUL}]")
+_KANA_OR_HANGUL = re.compile(f"[{_KANA}{_HANGUL}]")
 _SUPPORTED = re.compile(f"[\\x00-\\xff{_LETTER}{_HAN}{_KANA}{_HANGUL}０-９\u2100-\u214f\u3099\u309a]")
 _MARKS_OF_NO_SCRIPT = ("COMBINING", "VARIATION", "MUSICAL", "IDEOGRAPHIC", "MODIFIER", "MATHEMATICAL")
 
@@ -92,9 +93,13 @@ def _as_lang(lang: str) -> Lang:
 
 def _runs(text: str, contexts: Contexts) -> list[_Run]:
     runs: list[_Run] = []
+    # Japanese and Korean read addresses in their own words (テスト アットマーク), Chinese in English.
+    own_addresses = _KANA_OR_HANGUL.search(text) is not None
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
         start, end = match.span()
+        if kind == "url" and own_addresses:
+            continue
         if kind in ("unit", "code") or (kind == "en" and end - start == 1 and _glued(text, start, end)):
             continue
         lang: Lang | None = None if kind == "han" else "en" if kind == "url" else _as_lang(kind)
