@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cosylite.errors import BundleError
 from cosylite.runtime.bundle import Bundle
-from cosylite.runtime.durations import Conditioning, Ints, is_sound, repair_durations, whole_frames
+from cosylite.runtime.durations import Conditioning, Ints, is_letter, repair_durations, whole_frames
 from cosylite.runtime.guardian import Guardian
 from cosylite.runtime.noise import normal_frames
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
@@ -25,8 +25,8 @@ Array = NDArray[np.float32]
 Halt = Callable[[], None]
 """Called between steps; raises to stop the work."""
 
-VOICED = 0.5
-"""Voicing above this is voiced."""
+VOICED = 0.0
+"""The flow draws voicing as -1 or 1; above this is voiced."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class NanoModel:
     def _plan(self, reading: Reading, durations: Array, states: Array) -> Plan:
         repaired, count = repair_durations(durations)
         self.guardian.saw_durations(count)
-        sounds = np.array([is_sound(symbol) for symbol in reading.symbols])
-        frames = whole_frames(repaired, sounds, reading.speed)
+        letters = np.array([is_letter(symbol) for symbol in reading.symbols])
+        frames = whole_frames(repaired, letters, reading.speed)
         return Plan(frames, states, Conditioning.of(frames))
 
     def velocity(self, x: Array, cond: Array, position: Array, time: float, state: Array) -> tuple[Array, Array]:
