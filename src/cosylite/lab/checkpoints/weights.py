@@ -47,7 +47,10 @@ def read_torch(path: Path) -> object:
 
 
 def fold_weight_norm(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Replace every pair of weight-norm factors by the plain weight; what has only one factor stays as it is."""
+    """Replace every pair of weight-norm factors by the plain weight, in double precision.
+
+    What has only one factor, or factors that do not fit each other, stays as it is.
+    """
     folded: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         base, kind = _factor(name)
@@ -57,8 +60,9 @@ def fold_weight_norm(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
         elif kind == "v":
             expected = (tensor.shape[0], *(1,) * (tensor.dim() - 1))
             if tuple(other.shape) == expected:
-                norm = torch.linalg.vector_norm(tensor, dim=tuple(range(1, tensor.dim())), keepdim=True)
-                folded[f"{base}.weight"] = tensor * (other / norm)
+                direction = tensor.double()
+                norm = torch.linalg.vector_norm(direction, dim=tuple(range(1, tensor.dim())), keepdim=True)
+                folded[f"{base}.weight"] = direction * (other.double() / norm)
             else:
                 folded |= {name: tensor, name.replace(*_pair_of(name)): other}
     return folded
@@ -105,7 +109,8 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
         raise BundleError(
             f"{path} does not fit this model: {_listed(problems)}", code="mismatched_checkpoint", param=path.name
         )
-    model.load_state_dict({name: tensor.float() for name, tensor in state.items()}, assign=True)
+    own = model.state_dict()
+    model.load_state_dict({name: tensor.to(own[name].dtype) for name, tensor in state.items()}, assign=True)
     model.requires_grad_(False)
 
 

@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from cosylite.lab.models.config import VocoderConfig
 from cosylite.runtime.family.source import HarmonicSource, PhaseKind, SourceConfig
@@ -65,7 +64,7 @@ class SnakeBlock(nn.Module):
 
 
 class PitchPredictor(nn.Module):
-    """Pitch in Hz per mel frame."""
+    """Pitch in Hz per mel frame. v3 works in double precision: its source magnifies the slightest change of pitch."""
 
     def __init__(self, config: VocoderConfig) -> None:
         super().__init__()
@@ -75,6 +74,8 @@ class PitchPredictor(nn.Module):
         self.convs = nn.ModuleList([first or PaddedConv(config.mel, width, 3, causal=False)])
         self.convs.extend(PaddedConv(width, width, 3, causal=config.causal) for _ in range(4))
         self.out = nn.Linear(width, 1)
+        if config.causal:
+            self.double()
 
     def forward(self, mel: Tensor, *, finalize: bool = True) -> Tensor:
         """(B, mel, T) to (B, T); without `finalize` the last `look_right` frames are only looked at."""
@@ -147,15 +148,13 @@ class HiFT(nn.Module):
     def pitch(self, mel: Tensor, *, finalize: bool = True) -> Tensor:
         """Pitch (B, T) in Hz of a mel (B, mel, T).
 
-        v3 works in double precision: its source magnifies the slightest change of pitch. Without `finalize` the last
-        frames are only looked at and have no pitch of their own.
+        Without `finalize` the last frames of v3 are only looked at and have no pitch of their own.
         """
-        if not self.config.causal:
-            out: Tensor = self.pitch_predictor(mel)
-            return out
-        weights = {name: weight.double() for name, weight in self.pitch_predictor.named_parameters()}
-        f0: Tensor = functional_call(self.pitch_predictor, weights, (mel.double(),), {"finalize": finalize})
-        return f0.float()
+        if self.config.causal:
+            out: Tensor = self.pitch_predictor(mel.double(), finalize=finalize).float()
+        else:
+            out = self.pitch_predictor(mel)
+        return out
 
     def source(self) -> HarmonicSource:
         """The excitation generator with this model's mixing weights."""
