@@ -14,6 +14,7 @@ from typing import Protocol, cast
 from cosylite.errors import DeviceError, OutputError
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.ja_kana import kana_symbols, morae, to_katakana
+from cosylite.text.g2p.ja_readings import Readings
 from cosylite.text.types import Word
 
 _LOG = logging.getLogger(__name__)
@@ -80,10 +81,11 @@ class JapaneseG2P:
 
     def __init__(self) -> None:
         self._reader: _Reader | None = None
+        self._readings = Readings()
 
     def words(self, text: AlignedText) -> list[Word]:
         """The words of `text`, with katakana pronunciation, phoneme symbols and pitch accent."""
-        text = _tidy(text)
+        text = self._readings.apply(_tidy(text))
         if not text.text.strip():
             return []
         pieces = list(_pieces(text.text, self._load().g2p_mapping_detailed(text.text)))
