@@ -23,6 +23,8 @@ class EnglishG2P:
     def words(self, text: AlignedText) -> list[Word]:
         """The words of one span of normalised text, in order."""
         found = list(_WORD.finditer(text.text))
+        if not found:
+            return []
         spelt = [match.group().replace("’", "'") for match in found]
         ends = [match.start() for match in found[1:]] + [len(text.text)]
         pauses = [_pause(text.text[match.end() : end]) for match, end in zip(found, ends, strict=True)]

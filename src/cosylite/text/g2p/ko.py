@@ -24,6 +24,8 @@ class KoreanG2P:
         """The words of `text` with hangul as pronounced and phoneme symbols. What is not hangul is left out."""
         text = text.sub(_JAMO, lambda match: unicodedata.normalize("NFC", match.group()))
         matches = list(_WORD.finditer(text.text))
+        if not matches:
+            return []
         ends = [match.start() for match in matches[1:]] + [len(text)]
         after = [_punctuation(text.text[match.end() : end]) for match, end in zip(matches, ends, strict=True)]
         spoken = pronounce([match.group() for match in matches], [bool(marks) for marks in after])
