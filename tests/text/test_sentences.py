@@ -68,7 +68,7 @@ def test_sentence_ends(text: str) -> None:
 
 
 def test_wrapped_lines_are_one_sentence() -> None:
-    text = "This is the first line of a paragraph that somebody has\nwrapped by hand, and it goes on here until\nit ends. Good."
+    text = "The first line of a paragraph that somebody has\nwrapped by hand, and it goes on here\ntill it ends. Good."
     assert len(split(text)) == 2
     text = "It was the year in which everything had changed for Mr Ford and\nMary did not know what to do about it."
     assert len(split(text)) == 1
@@ -111,8 +111,8 @@ def test_early_limits_cut_sooner() -> None:
 @pytest.mark.parametrize("limits", [WHOLE, EARLY])
 def test_pieces_do_not_matter(limits: Limits) -> None:
     rng = random.Random(3)
-    atoms = ["Dr. ", "Hello", ". ", ".", "? ", "!", "。", "！", "”", "「", "」", "と", "字", "가", "\n", "\n\n", " ", ",", ", ",
-             "，", "3.14", "1,000", "U.S. ", "The ", "the ", "B. ", "…", "...", "a" * 30, "字" * 40, "etc. ", "(", ")"]  # fmt: skip
+    atoms = ["Dr. ", "Hello", ". ", ".", "? ", "!", "。", "！", "”", "「", "」", "と", "字", "가", "\n", "\n\n", " ", ","]
+    atoms += [", ", "，", "3.14", "1,000", "U.S. ", "The ", "the ", "B. ", "…", "...", "a" * 30, "字" * 40, "etc. ", "(", ")"]
     for _ in range(60):
         text = "".join(rng.choice(atoms) for _ in range(120))
         assert split_growing(text, limits) == split(text, limits), repr(text)

@@ -59,7 +59,9 @@ class Frontend:
             InputError: the text is no string, is too long, holds nothing to speak (`empty_text`), letters of an
                 unknown script (`unsupported_language`), or wrong or unsupported markup.
         """
-        if isinstance(text, str) and len(text) > MAX_CHARACTERS:
+        if not isinstance(text, str):
+            raise _not_text(text)
+        if len(text) > MAX_CHARACTERS:
             raise InputError(
                 f"the text has {len(text)} characters, more than {MAX_CHARACTERS}: split it, or stream it in pieces",
                 code="text_too_long",
@@ -126,7 +128,7 @@ class TextStream:
     def feed_lazily(self, piece: str) -> Iterator[Sentence]:
         """`feed` for long pieces: sentence by sentence. The iterator must be used up."""
         if not isinstance(piece, str):
-            raise InputError(f"text must be a string, not {type(piece).__name__}", code="invalid_text", param="text")
+            raise _not_text(piece)
         for start in range(0, len(piece), _BLOCK):
             block = piece[start : start + _BLOCK]
             self._raw += block
@@ -215,6 +217,10 @@ class _Window:
         text, styles = self._text.slice(0, end), self._styles[:end]
         self._text, self._styles = self._text.slice(end, len(self._text)), self._styles[end:]
         return text, styles
+
+
+def _not_text(value: object) -> InputError:
+    return InputError(f"text must be a string, not {type(value).__name__}", code="invalid_text", param="text")
 
 
 def checked_lang(lang: str) -> Lang | None:
