@@ -1,0 +1,144 @@
+"""What the service needs from a speech engine, and nothing more.
+
+The service knows segments (a sentence or clause that is one run of the acoustic model), steps and chunks of audio. It
+does not know phonemes, graphs or families; `tts_engine.py` connects the real runtime, the tests connect a fake.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from cosylite.audio.values import AudioChunk, Samples
+
+
+@dataclass(frozen=True)
+class VoiceInfo:
+    """A voice as the voices route lists it."""
+
+    id: str
+    name: str
+    languages: tuple[str, ...] = ()
+    gender: str | None = None
+    kind: str = "preset"
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A reference recording for cloning: mono samples, their rate, and what is said in them."""
+
+    samples: Samples
+    sample_rate: int
+    text: str
+    digest: str
+    """Names the recording in cache keys."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of text that is spoken in one run, with the pause that follows it.
+
+    Attributes:
+        text: the text as typed.
+        key: the spoken form; segments with equal keys sound the same with the same options and the same voice.
+        seconds: predicted length of the audio at speed 1.
+        lead: seconds of silence due before it, which are not part of its audio.
+        voice: id of the voice that speaks it where none is asked for.
+        payload: the engine's own.
+    """
+
+    text: str
+    key: str
+    seconds: float
+    lead: float = 0.0
+    voice: str = ""
+    payload: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class SpeechOptions:
+    """How a segment is spoken. `voice` is an id of the engine, "" the segment's own; `prompt` replaces it."""
+
+    voice: str
+    lang: str = "auto"
+    speed: float = 1.0
+    seed: int = 0
+    instructions: str = ""
+    prompt: Prompt | None = None
+
+
+class TextFeed(Protocol):
+    """Splits text that arrives in pieces into segments."""
+
+    def push(self, piece: str) -> list[Segment]:
+        """Take a piece and return the segments that are complete now."""
+        ...
+
+    def flush(self) -> list[Segment]:
+        """Return what is left, whether complete or not."""
+        ...
+
+
+class SegmentStream(Protocol):
+    """One segment being spoken. Each `step` does a bounded amount of work; steps never run at the same time."""
+
+    def step(self) -> AudioChunk | None:
+        """The next chunk, or None after the last one."""
+        ...
+
+    def close(self) -> None:
+        """Free what the stream holds; called once, also after the last chunk."""
+        ...
+
+
+class Engine(Protocol):
+    """A loaded bundle. All methods are blocking and may be called from several threads at the same time."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def revision(self) -> str: ...
+    @property
+    def sample_rate(self) -> int: ...
+    @property
+    def languages(self) -> tuple[str, ...]: ...
+    @property
+    def voices(self) -> Sequence[VoiceInfo]: ...
+    @property
+    def default_voice(self) -> str: ...
+    @property
+    def can_clone(self) -> bool: ...
+    @property
+    def can_instruct(self) -> bool: ...
+
+    @property
+    def step_rows(self) -> int:
+        """How many streams one `step_many` may carry; 1 where sharing a step does not pay (non-autoregressive)."""
+        ...
+
+    def segments(self, text: str, lang: str) -> Iterator[Segment]:
+        """Segments of a whole text in order, as lazily as the engine can.
+
+        Raises:
+            InputError: nothing in the text can be spoken, or its markup is wrong.
+        """
+        ...
+
+    def feed(self, lang: str) -> TextFeed:
+        """A splitter for text that arrives in pieces."""
+        ...
+
+    def open(self, segment: Segment, options: SpeechOptions) -> SegmentStream:
+        """Begin to speak a segment."""
+        ...
+
+    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
+        """One step of several streams together; as `step` of each, in order."""
+        ...
+
+    def speak_many(self, items: Sequence[tuple[Segment, SpeechOptions]]) -> list[AudioChunk]:
+        """Whole segments together in one run of the graphs; each equals the joined chunks of its stream."""
+        ...
+
+    def close(self) -> None:
+        """Free the models. Not called while streams are open."""
+        ...

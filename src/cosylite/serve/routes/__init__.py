@@ -1,0 +1,1 @@
+"""Routes of the HTTP and WebSocket interface."""

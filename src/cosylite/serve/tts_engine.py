@@ -1,0 +1,130 @@
+"""The real engine behind the service: `cosylite.TTS` seen as segments and steps."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from cosylite.audio.values import AudioChunk
+from cosylite.options import SynthesisOptions
+from cosylite.runtime.assembly import CLAUSE_SILENCE
+from cosylite.runtime.engine import Engine as Runtime
+from cosylite.runtime.voices import VoiceChoice
+from cosylite.serve.engine import Segment, SegmentStream, SpeechOptions, VoiceInfo
+from cosylite.serve.settings import Settings
+from cosylite.text.frontend import TextStream, symbol_string
+from cosylite.text.types import Sentence
+from cosylite.tts import TTS
+
+SECONDS_PER_SYMBOL = 0.065
+CLAUSE_MARKS = (",", ";", ":", "—")
+
+
+def load_engine(source: str, settings: Settings) -> "NanoEngine":
+    """Load a bundle for the service.
+
+    Raises:
+        CosyliteError: the bundle or the device cannot be used.
+    """
+    return NanoEngine(TTS(source, device=settings.device, threads=settings.threads).engine)
+
+
+class NanoEngine:
+    """Implements `cosylite.serve.engine.Engine` with the runtime of nano bundles."""
+
+    step_rows = 1
+    can_clone = False
+    can_instruct = False
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._manifest = runtime.model.bundle.manifest
+        self._frontend = runtime.frontend(SynthesisOptions())
+        self.name: str = self._manifest.name
+        self.revision: str = self._manifest.revision
+        self.sample_rate: int = self._manifest.sample_rate
+        self.languages: tuple[str, ...] = self._manifest.languages
+        self.default_voice: str = self._manifest.voices.default["mixed"]
+        self.voices: Sequence[VoiceInfo] = tuple(
+            VoiceInfo(
+                voice.name, voice.name, (voice.native, *(n for n in voice.languages if n != voice.native)), voice.gender
+            )
+            for voice in runtime.voices
+        )
+
+    def segments(self, text: str, lang: str) -> Iterator[Segment]:
+        """Sentences of a whole text, one by one."""
+        cutter = _Cutter(VoiceChoice(self._manifest, None, lang, text))
+        for sentence in self._frontend.iterate(text, lang=lang):
+            yield cutter.segment(sentence)
+
+    def feed(self, lang: str) -> "_Feed":
+        """A splitter for text that arrives in pieces; long sentences go out clause by clause."""
+        return _Feed(self._frontend.stream(lang=lang), _Cutter(VoiceChoice(self._manifest, None, lang, None)))
+
+    def open(self, segment: Segment, options: SpeechOptions) -> "_Stream":
+        """Begin to speak a sentence."""
+        return _Stream(self._runtime.speak_sentence(segment.payload, _options(options)))
+
+    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
+        """One step of each stream, one after the other: `step_rows` is 1."""
+        return [stream.step() for stream in streams]
+
+    def speak_many(self, items: Sequence[tuple[Segment, SpeechOptions]]) -> list[AudioChunk]:
+        """Whole sentences in one run of the graphs."""
+        return self._runtime.speak_sentences([(segment.payload, _options(options)) for segment, options in items])
+
+    def close(self) -> None:
+        """The sessions are freed with the last reference to this object."""
+
+
+class _Cutter:
+    """Makes segments of the sentences of one text, in order: pauses between them, and who speaks them."""
+
+    def __init__(self, choice: VoiceChoice) -> None:
+        self._choice = choice
+        self._lead = 0.0
+
+    def segment(self, sentence: Sentence) -> Segment:
+        symbols = symbol_string(sentence) if sentence.words else ""
+        key = json.dumps([symbols, [word.text for word in sentence.words], sentence.rate, sentence.pause_seconds])
+        lead, self._lead = (self._lead if sentence.words else 0.0), _gap_after(sentence)
+        seconds = SECONDS_PER_SYMBOL * len(symbols) / sentence.rate + (sentence.pause_seconds or 0.0)
+        voice = self._choice.voice(sentence).name
+        text = "".join(span.span.text for span in sentence.spans).strip()
+        return Segment(text, key, seconds, lead, voice, sentence)
+
+
+def _gap_after(sentence: Sentence) -> float:
+    """Silence between a sentence and the next one, where the sentence does not bring its own pause."""
+    if sentence.pause_seconds is not None or not sentence.words:
+        return 0.0
+    share = CLAUSE_SILENCE if sentence.words[-1].after[-1:] in CLAUSE_MARKS else 1.0
+    return SynthesisOptions().sentence_silence * share
+
+
+class _Feed:
+    def __init__(self, stream: TextStream, cutter: _Cutter) -> None:
+        self._stream = stream
+        self._cutter = cutter
+
+    def push(self, piece: str) -> list[Segment]:
+        return [self._cutter.segment(sentence) for sentence in self._stream.feed(piece)]
+
+    def flush(self) -> list[Segment]:
+        return [self._cutter.segment(sentence) for sentence in self._stream.flush()]
+
+
+class _Stream:
+    def __init__(self, chunks: Iterator[AudioChunk]) -> None:
+        self._chunks = chunks
+
+    def step(self) -> AudioChunk | None:
+        return next(self._chunks, None)
+
+    def close(self) -> None:
+        close = getattr(self._chunks, "close", None)
+        if close is not None:
+            close()
+
+
+def _options(options: SpeechOptions) -> SynthesisOptions:
+    return SynthesisOptions(options.voice or None, options.lang, options.speed, options.seed)

@@ -1,0 +1,67 @@
+"""What happens once after a bundle is loaded: a warm-up synthesis, and the measurement that decides about batching."""
+
+import time
+
+from cosylite.errors import BundleError
+from cosylite.serve.engine import Engine, Segment, SpeechOptions
+from cosylite.serve.scheduler import BatchPolicy
+from cosylite.serve.settings import Settings
+
+TEXTS = {
+    "en": "The kettle is on, and the tea will be ready soon.",
+    "zh": "水已经烧开了，茶马上就好。",
+    "ja": "お湯が沸いたので、お茶がもうすぐ入ります。",
+    "ko": "물이 끓었으니 차가 곧 준비됩니다.",
+}
+PAYS = 0.85
+"""A row in a batch must take at most this share of the time of a row alone."""
+ROUNDS = 3
+
+
+def warm_up(engine: Engine) -> float:
+    """Speak one sentence in every language of the engine; returns the seconds it took.
+
+    Raises:
+        BundleError: a sentence gave no audio.
+    """
+    started = time.monotonic()
+    for lang in engine.languages:
+        options = SpeechOptions(voice="", lang=lang)
+        for segment in engine.segments(TEXTS.get(lang, TEXTS["en"]), lang):
+            if not _speak_alone(engine, segment, options):
+                raise BundleError(f"the bundle {engine.name} made no audio while warming up", code="warm_up_failed")
+    return time.monotonic() - started
+
+
+def measure_batching(engine: Engine, settings: Settings) -> tuple[BatchPolicy, float | None]:
+    """The batching policy, and in `auto` the measured share (time of a row in a batch by time of a row alone)."""
+    policy = BatchPolicy(settings.batching == "on", settings.batch_window_seconds, settings.batch_rows)
+    if settings.batching != "auto" or settings.batch_rows < 2 or engine.step_rows > 1:
+        return policy, None
+    lang = "en" if "en" in engine.languages else engine.languages[0]
+    rows = min(4, settings.batch_rows)
+    segment = next(iter(engine.segments(TEXTS.get(lang, TEXTS["en"]), lang)))
+    items = [(segment, SpeechOptions(voice="", lang=lang, seed=seed)) for seed in range(rows)]
+    alone, together = [], []
+    for _ in range(ROUNDS):
+        started = time.monotonic()
+        _speak_alone(engine, *items[0])
+        middle = time.monotonic()
+        engine.speak_many(items)
+        alone.append(middle - started)
+        together.append((time.monotonic() - middle) / rows)
+    ratio = min(together) / max(min(alone), 1e-9)
+    return BatchPolicy(ratio <= PAYS, policy.window_seconds, policy.rows), ratio
+
+
+def _speak_alone(engine: Engine, segment: Segment, options: SpeechOptions) -> int:
+    stream = engine.open(segment, options)
+    samples = 0
+    try:
+        while (chunk := stream.step()) is not None:
+            samples += len(chunk.samples)
+            if chunk.is_last:
+                break
+    finally:
+        stream.close()
+    return samples
