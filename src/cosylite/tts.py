@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from cosylite.audio.values import AudioChunk, Speech
 from cosylite.options import SynthesisOptions, Voice
 
 if TYPE_CHECKING:
     from cosylite.runtime.engine import Engine
+    from cosylite.text.lexicon import Lexicon
 
 
 class MoreOptions(TypedDict, total=False):
@@ -32,6 +33,7 @@ class TTS:
         devices: devices of single stages, such as ``{"flow": "cuda"}``.
         threads: processor threads per stage; None: as many as there are processors, at most 4.
         lexicon: readings by word that go before the built-in ones.
+        default_han: language of Chinese characters that nothing else decides.
 
     Raises:
         BundleError: the bundle is missing or damaged.
@@ -46,11 +48,14 @@ class TTS:
         threads: int | None = None,
         *,
         devices: Mapping[str, str] | None = None,
-        lexicon: Mapping[str, str] | None = None,
+        lexicon: "Mapping[str, str] | Lexicon | None" = None,
+        default_han: Literal["zh", "ja"] = "zh",
     ) -> None:
         from cosylite.runtime.engine import load_engine
 
-        self.engine: Engine = load_engine(bundle, device=device, devices=devices, threads=threads, lexicon=lexicon)
+        self.engine: Engine = load_engine(
+            bundle, device=device, devices=devices, threads=threads, lexicon=lexicon, default_han=default_han
+        )
 
     @property
     def voices(self) -> tuple[Voice, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cosylite.text.symbols import PUNCTUATION
+from cosylite.text.symbols import LETTERS, PUNCTUATION, TENSE
 
 Array = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -14,11 +14,17 @@ MAX_SYMBOL_FRAMES = 75.0
 """A symbol longer than 1.5 s at normal speed is a mistake of the predictor, not speech."""
 FALLBACK_FRAMES = 5.0
 _WITHOUT_SOUND = frozenset((" ", *PUNCTUATION))
+_LETTERS = frozenset((*LETTERS, *TENSE))
 
 
 def is_sound(symbol: str) -> bool:
     """Whether a symbol is pronounced; spaces and punctuation are at most pauses."""
     return symbol not in _WITHOUT_SOUND
+
+
+def is_letter(symbol: str) -> bool:
+    """Whether a symbol must be heard for at least a frame; stress, length and tone marks need not."""
+    return symbol in _LETTERS
 
 
 def repair_durations(durations: Array) -> tuple[Array, int]:
@@ -29,14 +35,14 @@ def repair_durations(durations: Array) -> tuple[Array, int]:
     return np.clip(repaired, 0.0, MAX_SYMBOL_FRAMES), int(bad.sum() + too_far.sum())
 
 
-def whole_frames(durations: Array, sounds: NDArray[np.bool_], speed: float) -> Ints:
-    """Frames per symbol (N,): rounded boundaries, so that totals stay exact; a sound has at least one frame.
+def whole_frames(durations: Array, letters: NDArray[np.bool_], speed: float) -> Ints:
+    """Frames per symbol (N,): rounded boundaries, so that totals stay exact; a letter has at least one frame.
 
     Args:
         durations: predicted frames at normal speed, (N,).
-        sounds: whether each symbol is a sound, (N,).
+        letters: whether each symbol is a letter, (N,).
     """
-    least = np.cumsum(sounds.astype(np.int64))
+    least = np.cumsum(letters.astype(np.int64))
     wanted = np.rint(np.cumsum(durations.astype(np.float64)) / speed).astype(np.int64)
     ends = least + np.maximum(np.maximum.accumulate(wanted - least), 0)
     return np.diff(ends, prepend=0)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from cosylite.runtime.pipeline import Pipeline
 from cosylite.runtime.stream import WHOLE_FRAMES, ChunkSizes, Task, flow_stage, vocoder_stage
 from cosylite.runtime.voices import VoiceChoice
 from cosylite.text.frontend import Frontend, symbol_sequence
+from cosylite.text.lexicon import Lexicon
 from cosylite.text.types import Sentence
 
 Array = NDArray[np.float32]
@@ -209,7 +211,8 @@ def load_engine(
     device: str = "auto",
     devices: Mapping[str, str] | None = None,
     threads: int | None = None,
-    lexicon: Mapping[str, str] | None = None,
+    lexicon: Mapping[str, str] | Lexicon | None = None,
+    default_han: Literal["zh", "ja"] = "zh",
 ) -> Engine:
     """Load a bundle and a frontend; see `cosylite.TTS`."""
     unknown = sorted(set(devices or {}) - set(NANO_STAGES))
@@ -224,4 +227,4 @@ def load_engine(
             f"threads must be between 1 and {MAX_THREADS}, not {threads}", code="out_of_range", param="threads"
         )
     model = NanoModel(load_bundle(bundle), device=device, devices=devices, threads=threads)
-    return Engine(model, Frontend(lexicon), Frontend(lexicon, skip_unknown=True))
+    return Engine(model, Frontend(lexicon, default_han), Frontend(lexicon, default_han, skip_unknown=True))

@@ -38,7 +38,7 @@ class Guardian:
 
     def checked_features(self, features: Array) -> Array:
         """Features (n, 82) with frames that are not finite silenced and extreme values limited."""
-        finite = np.isfinite(features).all(axis=1)
+        finite = np.asarray(np.isfinite(features).all(axis=1))
         if not finite.all():
             self._count("features_repaired", int((~finite).sum()))
             features = np.where(finite[:, None], features, np.float32(0.0))
@@ -49,8 +49,8 @@ class Guardian:
 
     def checked_spectrum(self, spectrum: Array) -> Array:
         """Spectrum frames (n, 962) with those that are not finite or absurdly loud silenced."""
-        loudest: Array = np.asarray(np.abs(spectrum).max(axis=1))
-        sane: NDArray[np.bool_] = loudest < np.float32(SPECTRUM_LIMIT)  # false for NaN
+        loudest: Array = np.abs(spectrum).max(axis=1)
+        sane = loudest < SPECTRUM_LIMIT  # false for NaN
         if sane.all():
             return spectrum
         self._count("spectrum_repaired", int((~sane).sum()))
