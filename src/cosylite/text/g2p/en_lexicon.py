@@ -86,18 +86,19 @@ _PREFIXES = {
 
 
 class Lexicon:
-    """Read-only look-up in the packed lexicon, with `extra` entries that win over it."""
+    """Read-only look-up in the packed lexicon; the names of `en_names.txt` win over it."""
 
-    def __init__(self, extra: dict[str, str] | None = None) -> None:
-        packed = resources.files("cosylite.text").joinpath("data", "en_lexicon.xz").read_bytes()
-        self._raw = lzma.decompress(packed)
-        self._extra = extra or {}
+    def __init__(self) -> None:
+        data = resources.files("cosylite.text").joinpath("data")
+        self._raw = lzma.decompress(data.joinpath("en_lexicon.xz").read_bytes())
+        lines = data.joinpath("en_names.txt").read_text(encoding="utf-8").splitlines()
+        self._names = dict(line.split("\t", 1) for line in lines)
         self._seen: dict[str, Entry | None] = {}
 
     def exact(self, key: str) -> Entry | None:
         """The entry spelt exactly `key`."""
-        if key in self._extra:
-            return Entry(self._extra[key])
+        if key in self._names:
+            return Entry(self._names[key])
         wanted = b"\n" + key.encode("utf-8", "surrogatepass") + b"\t"
         low, high = 0, len(self._raw) - 1  # positions of line breaks: the line after `low` .. before `high`
         while low < high:
@@ -110,6 +111,14 @@ class Lexicon:
             else:
                 high = start
         return None
+
+    def named(self, word: str) -> bool:
+        """Whether `word` is in the list of names, spelt like this."""
+        return word in self._names
+
+    def listed(self, word: str) -> bool:
+        """Whether the lexicon holds `word` as typed or in other case."""
+        return self._cased(word) is not None
 
     def find(self, word: str) -> Entry | None:
         """Phones of a spelling: as typed, in other case, inflected, prefixed, or compounded; None if unknown."""

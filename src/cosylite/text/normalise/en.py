@@ -29,7 +29,14 @@ def _plain(match: re.Match[str]) -> str | None:
 def normalise(text: AlignedText) -> AlignedText:
     """Words for everything written in short; what is left has only letters, spaces, apostrophes and punctuation."""
     text = text.sub(_ODD, _plain)
-    rules = (*en_web.RULES, *en_words.RULES_EARLY, *en_dates.RULES, *en_quantities.RULES, *en_words.RULES, *en_words.LAST)
+    rules = (
+        *en_web.RULES,
+        *en_words.RULES_EARLY,
+        *en_dates.RULES,
+        *en_quantities.RULES,
+        *en_words.RULES,
+        *en_words.LAST,
+    )
     for pattern, replacement in rules:
         text = text.sub(pattern, replacement)
     return text

@@ -146,7 +146,9 @@ def _time_range(match: re.Match[str]) -> str | None:
 
 
 def _decade(match: re.Match[str]) -> str:
-    lead = {"mid": "mid ", "early": "early ", "late": "late ", "pre": "pre ", "post": "post "}.get(match.group(1) or "", "")
+    lead = {"mid": "mid ", "early": "early ", "late": "late ", "pre": "pre ", "post": "post "}.get(
+        match.group(1) or "", ""
+    )
     return lead + decade(match.group(2))
 
 
@@ -202,7 +204,9 @@ def _lone_year(match: re.Match[str]) -> str | None:
     value = int(text)
     before, after = match.string[: match.start()], match.string[match.end() :]
     counted = _COUNTED.match(after) is not None
-    if not 1100 <= value <= 2100 or re.match(r"\s?(?:%|percent|[°×*/+=x]|dollars?|points?|[kcm]?m\b|[kK]?[gG]\b)", after):
+    if not 1100 <= value <= 2100 or re.match(
+        r"\s?(?:%|percent|[°×*/+=x]|dollars?|points?|[kcm]?m\b|[kK]?[gG]\b)", after
+    ):
         return None
     if _STRONG.search(before):
         return None if counted and value % 100 == 0 and not re.search(r"(?i)\b(?:in|since)\s*$", before) else year(text)

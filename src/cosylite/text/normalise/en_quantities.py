@@ -44,7 +44,16 @@ def _per(text: str | None) -> str:
     """What follows a slash after a unit or an amount."""
     if not text:
         return ""
-    names = {"h": "hour", "hr": "hour", "s": "second", "mo": "month", "yr": "year", "d": "day", "wk": "week", "y": "year"}
+    names = {
+        "h": "hour",
+        "hr": "hour",
+        "s": "second",
+        "mo": "month",
+        "yr": "year",
+        "d": "day",
+        "wk": "week",
+        "y": "year",
+    }
     unit = UNITS.get(text)
     return f" per {names.get(text) or (unit[0] if unit else text)}"
 
@@ -145,7 +154,15 @@ def _mixed(match: re.Match[str]) -> str:
 def _fraction(match: re.Match[str]) -> str | None:
     top, bottom = match.group(1), match.group(2)
     before = match.string[: match.start()]
-    if (top, bottom) in (("24", "7"), ("9", "11"), ("50", "50"), ("20", "20"), ("60", "40"), ("80", "20"), ("70", "30")):
+    if (top, bottom) in (
+        ("24", "7"),
+        ("9", "11"),
+        ("50", "50"),
+        ("20", "20"),
+        ("60", "40"),
+        ("80", "20"),
+        ("70", "30"),
+    ):
         return f"{cardinal(top)} {cardinal(bottom)}"
     if int(bottom) == 0 or len(bottom) > 4:
         return f"{cardinal(top)} slash {cardinal(bottom)}"
@@ -216,7 +233,7 @@ def _ranged(unit: str = "") -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    (re.compile(rf"(?<![\w.])([\d.]+)\s?[×x*·]\s?10(?:\^\{{?([-+−]?\d+)\}}?|([⁻⁺]?[⁰¹²³⁴-⁹]+))"),
+    (re.compile(r"(?<![\w.])([\d.]+)\s?[×x*·]\s?10(?:\^\{?([-+−]?\d+)\}?|([⁻⁺]?[⁰¹²³⁴-⁹]+))"),
      lambda m: f"{number(m[1])} times ten to the power of {number((m[2] or m[3]).translate(_SUPER).lstrip('+'))}"),
     (re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([-+−]?\d+)(?!\w)"), _scientific),
     (
@@ -254,7 +271,7 @@ RULES: tuple[Rule, ...] = (
                 r"resolution|TV))"), _thousands),
     (re.compile(rf"(?<![\w.])({_N})[x×](?![\w.])"), _times),
     (re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th|ST|ND|RD|TH)\b"), _ordinal),
-    (re.compile(rf"((?<![A-Za-z.])\d+(?:\.\d+)?|(?<![A-Za-z])[A-Za-z]{{1,3}}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|\^(\{{?\(?[-+−]?\w+\)?\}}?))"), _power),
+    (re.compile(r"((?<![A-Za-z.])\d+(?:\.\d+)?|(?<![A-Za-z])[A-Za-z]{1,3}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|\^(\{?\(?[-+−]?\w+\)?\}?))"), _power),
     (re.compile(r"([A-Za-z])([₀-₉]+)"), lambda m: f"{m[1]}{m[2].translate(_SUB)}"),
     (re.compile(rf"(?<![\w.,/-])({_N})\s?(?:-|–|—|~|〜)\s?({_N})(?![\w/]|-\d|\.\d|\s?=|\s?[-+*/×]\s?\d)"), _score),
 )  # fmt: skip

@@ -4,7 +4,9 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-MONTH_NAMES = {name.lower(): name for name in MONTHS} | {name[:3].lower(): name for name in MONTHS} | {"sept": MONTHS[8]}
+MONTH_NAMES = (
+    {name.lower(): name for name in MONTHS} | {name[:3].lower(): name for name in MONTHS} | {"sept": MONTHS[8]}
+)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 WEEKDAY_NAMES = {name[:3].lower(): name for name in WEEKDAYS} | {
     "tues": "Tuesday", "thur": "Thursday", "thurs": "Thursday", "weds": "Wednesday",

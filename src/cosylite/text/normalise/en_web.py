@@ -22,7 +22,7 @@ _SAID = {
 }  # fmt: skip
 _SPELT = {"www", "html", "htm", "php", "txt", "pdf", "csv", "tsv", "xml", "css", "js", "ts", "jsx", "tsx", "py", "cpp",
     "hpp", "rs", "rb", "sh", "sql", "md", "cfg", "exe", "dll", "dmg", "apk", "png", "gif", "svg", "bmp", "mkv", "uk", "us",
-    "io", "ai", "tv", "eu", "cn", "jp", "kr", "xz", "gz", "md", "id", "faq", "api", "docx", "xlsx", "pptx", "mp", "ipynb",
+    "io", "ai", "tv", "eu", "cn", "jp", "kr", "xz", "gz", "id", "faq", "api", "docx", "xlsx", "pptx", "mp", "ipynb",
     "hk", "nz", "fr", "ly", "gg",
 }  # fmt: skip
 
@@ -31,7 +31,7 @@ def spoken_code(text: str) -> str:
     """Letters, digits and marks of an address or file name as words."""
     words: list[str] = []
     for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", text):
-        if piece.isdigit():
+        if piece.isdecimal():
             words.append(cardinal(piece) if len(piece) <= 2 and piece[0] != "0" else _code_digits(piece))
         elif piece.isalpha():
             words.append(" ".join(piece.upper()) if piece.lower() in _SPELT else piece)
@@ -58,13 +58,13 @@ def _handle(match: re.Match[str]) -> str:
 
 def _hashtag(match: re.Match[str]) -> str | None:
     tag = match.group(1)
-    return f"number {cardinal(tag)}" if tag.isdigit() else f"hashtag {_tag(tag)}"
+    return f"number {cardinal(tag)}" if tag.isdecimal() else f"hashtag {_tag(tag)}"
 
 
 def _tag(tag: str) -> str:
     """A handle or hashtag: cut at underscores, digits and inner capitals."""
     pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]|\d+|[^\W\d_]+", tag)
-    return " ".join(_year_or_number(piece) if piece.isdigit() else piece for piece in pieces)
+    return " ".join(_year_or_number(piece) if piece.isdecimal() else piece for piece in pieces)
 
 
 def _year_or_number(piece: str) -> str:

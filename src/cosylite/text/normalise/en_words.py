@@ -7,7 +7,15 @@ from collections.abc import Callable
 from cosylite.text.normalise.en_numbers import cardinal, digits, number, ordinal, pairs, roman
 from cosylite.text.normalise.en_quantities import NUMBER
 from cosylite.text.normalise.en_tables import (
-    ABBREVIATIONS, AT_END, BARE, KINGS, LETTER_SYMBOLS, NEEDS_NAME, NEEDS_NUMBER, PARTS, SYMBOLS,
+    ABBREVIATIONS,
+    AT_END,
+    BARE,
+    KINGS,
+    LETTER_SYMBOLS,
+    NEEDS_NAME,
+    NEEDS_NUMBER,
+    PARTS,
+    SYMBOLS,
 )  # fmt: skip
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
@@ -37,7 +45,9 @@ def _abbreviation(match: re.Match[str]) -> str | None:
         not text[0].isupper() and not match.group().endswith(".")
     ):
         return None
-    if key in ("min", "max", "no", "art", "temp", "tech", "ref", "pub", "est", "rep", "ct", "pl") and _ends_sentence(match):
+    if key in ("min", "max", "no", "art", "temp", "tech", "ref", "pub", "est", "rep", "ct", "pl") and _ends_sentence(
+        match
+    ):
         return None
     dot = "." if key in AT_END and _ends_sentence(match) else ""
     return _like(text, ABBREVIATIONS[key]) + dot
@@ -53,7 +63,9 @@ def _doctor(match: re.Match[str]) -> str:
     before, rest = match.string[: match.start()], match.string[match.end() :]
     titled = re.match(r"\s+(?:[A-Z]|Mc|O['’])", rest) is not None
     behind_name = re.search(r"(?:\b[A-Z][a-z]+|\d(?:st|nd|rd|th)|st|nd|rd|th)\s+$", before) is not None
-    known = re.search(r"\b(?:The|A|An|And|Or|In|At|To|Ask|Call|See|Visit|Hi|Hello|Dear|Is|With|Of|From|By|On|Mount)\s+$", before)
+    known = re.search(
+        r"\b(?:The|A|An|And|Or|In|At|To|Ask|Call|See|Visit|Hi|Hello|Dear|Is|With|Of|From|By|On|Mount)\s+$", before
+    )
     saint = not doctor and re.match(r"\s+(?:Louis|Paul|Petersburg|John|Mary|Peter|George|Patrick|Thomas|Andrews)", rest)
     road = behind_name and not known and not saint
     if road and titled and not re.search(r"\d+\w?\s+(?:[A-Z][\w'’]*\s+)+$", before):
@@ -83,7 +95,9 @@ def _part(match: re.Match[str]) -> str | None:
 
 def _king(match: re.Match[str]) -> str | None:
     value = roman(match.group(2))
-    if match.group(2) == "I" and re.match(r"\s+(?:am|was|have|had|will|would|do|did|can|think|'|’)", match.string[match.end():]):
+    if match.group(2) == "I" and re.match(
+        r"\s+(?:am|was|have|had|will|would|do|did|can|think|'|’)", match.string[match.end() :]
+    ):
         return None
     return f"{match.group(1)} the {ordinal(str(value))}" if value else None
 
