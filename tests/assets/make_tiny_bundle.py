@@ -117,10 +117,12 @@ def flow_graph(path: Path) -> None:
     moment = graph.node("Mul", ["time", graph.weight("moment_w", HIDDEN)], "moment")
     hidden = graph.node("Tanh", [graph.node("Add", [entered, moment], "timed")], "hidden")
     out = causal(graph, hidden, "state", "conv", reach=3)
-    change = graph.node("MatMul", [out, graph.weight("leave", HIDDEN, width, scale=0.5)], "change")
+    leave = (graph.random.standard_normal((HIDDEN, width)) * 0.5).astype(np.float32).round(3)
+    leave[:, -1] *= 3.0  # stretches with and without voice, as in speech
+    change = graph.node("MatMul", [out, graph.constant("leave", leave)], "change")
     back = graph.node("Mul", ["x", graph.constant("pull", np.float32(-1.2))], "back")
     shift = np.zeros(width, np.float32)
-    shift[-1] = 0.8  # mostly voiced
+    shift[-1] = 0.6
     graph.node("Sum", [change, back, graph.constant("shift", shift)], "velocity")
     graph.save(
         path,
@@ -142,7 +144,7 @@ def vocoder_graph(path: Path) -> None:
     out = causal(graph, graph.node("Tanh", [entered], "hidden"), "state", "conv", reach=LOOKAHEAD + 2)
     shape = graph.constant("shape", np.array([0, -1, 2 * BINS], np.int64))
     shaped = []
-    for source, level in (("harmonic", -2.5), ("noise", -4.5)):
+    for source, level in (("harmonic", -3.5), ("noise", -4.5)):
         drawn = graph.node("MatMul", [out, graph.weight(f"{source}_w", HIDDEN, BINS, scale=0.2)], f"{source}_drawn")
         gain = graph.node(
             "Exp",

@@ -13,9 +13,9 @@ from cosylite.errors import InputError
 from cosylite.options import SynthesisOptions, Voice, check_chunk_frames
 from cosylite.runtime.assembly import Assembler, Begin, End, Event, Piece, Timeline
 from cosylite.runtime.bundle import NANO_STAGES, load_bundle
-from cosylite.runtime.nano import NanoModel, Reading, Voicing, render_batch
+from cosylite.runtime.nano import NanoModel, Plan, Reading, Voicing, render_batch
 from cosylite.runtime.pipeline import Pipeline
-from cosylite.runtime.stream import WHOLE_FRAMES, ChunkSizes, Task, flow_stage, vocoder_stage
+from cosylite.runtime.stream import WHOLE_FRAMES, ChunkSizes, Task, flow_stage, render_in_chunks, vocoder_stage
 from cosylite.runtime.voices import VoiceChoice
 from cosylite.text.frontend import Frontend, symbol_sequence
 from cosylite.text.lexicon import Lexicon
@@ -115,8 +115,8 @@ class Engine:
         groups = _groups([plan.length for plan, _ in spoken])
 
         def run(group: list[int]) -> None:
-            plans, voices = [spoken[i][0] for i in group], [spoken[i][1] for i in group]
-            for i, samples in zip(group, render_batch(self.model, plans, voices), strict=True):
+            rendered = self._render_group([spoken[i][0] for i in group], [spoken[i][1] for i in group])
+            for i, samples in zip(group, rendered, strict=True):
                 results[i] = samples
 
         workers = min(len(groups), self.model.text.threads)
@@ -128,7 +128,22 @@ class Engine:
             list(pool.map(run, groups))
         return results
 
+    def _render_group(self, plans: Sequence[Plan], voicings: Sequence[Voicing]) -> list[Array]:
+        """Samples of sentences rendered together; in smaller parts where memory does not suffice."""
+        try:
+            return render_batch(self.model, plans, voicings)
+        except MemoryError:
+            self.model.guardian.halved(sum(plan.length for plan in plans))
+        if len(plans) == 1:
+            return [render_in_chunks(self.model, plans[0], voicings[0])]
+        half = len(plans) // 2
+        return self._render_group(plans[:half], voicings[:half]) + self._render_group(plans[half:], voicings[half:])
+
     def _choice(self, text: str | Iterable[str], options: SynthesisOptions) -> VoiceChoice:
+        if not isinstance(text, Iterable):
+            raise InputError(
+                f"text must be a string or pieces of text, not {type(text).__name__}", code="invalid_text", param="text"
+            )
         known = text if isinstance(text, str) else None
         return VoiceChoice(self.model.bundle.manifest, options.voice, options.lang, known)
 

@@ -8,10 +8,15 @@ Chained directly they run in one thread; `Pipeline.ahead` between them gives eac
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cosylite.runtime.assembly import Begin, End, Event, Piece, Timeline
 from cosylite.runtime.nano import FlowStream, Halt, NanoModel, Plan, VocoderStream, Voicing, never
 from cosylite.runtime.stft import FRAME
 from cosylite.text.types import Sentence
+
+Array = NDArray[np.float32]
 
 FIRST_FRAMES = 12
 LARGEST_FRAMES = 100
@@ -74,3 +79,12 @@ def vocoder_stage(model: NanoModel, events: Iterator[Event], voicing: Voicing, h
         elif vocoder is not None:
             yield Piece(vocoder.finish(halt))
             yield End()
+
+
+def render_in_chunks(model: NanoModel, plan: Plan, voicing: Voicing) -> Array:
+    """Samples of a whole sentence, computed a stretch at a time."""
+    flow, vocoder = FlowStream(model, plan, voicing), VocoderStream(model, seed=voicing.seed)
+    parts = []
+    while flow.left:
+        parts.append(vocoder.push(flow.push(WHOLE_FRAMES)))
+    return np.concatenate([*parts, vocoder.finish()])
