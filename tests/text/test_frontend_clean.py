@@ -20,6 +20,7 @@ from cosylite.text.clean import Cleaner, clean
         ("a\r\nb\rc", "a\nb\nc"),
         ("a \n \r\n\n b", "a\n\nb"),
         ("ＡＢＣ１２３", "ABC123"),
+        ("١٢ ๓", "12 3"),
         ("ｶﾞｷﾞ", "ガギ"),
         ("ﬁne 𝐇𝐢", "fine Hi"),
         ("❤\ufe0f1\ufe0f\u20e3", "❤1"),

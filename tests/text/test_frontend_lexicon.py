@@ -15,6 +15,7 @@ FILE = """\ufeff# my words
 東雲\tja\tしののめ
 독립\tko\t독립
 Qwen\ten\t/kwˈɛn/
+Zorg\ten\t/blˈup/
 Qwen\tja\tクウェン
 """
 
@@ -44,7 +45,8 @@ def test_every_language(frontend: Frontend) -> None:
 
 
 def test_whole_words_only(frontend: Frontend) -> None:
-    assert "kwˈɛn" not in symbols(frontend, "Qwens qwenx")
+    assert "blˈup" in symbols(frontend, "zorg, Zorg's")
+    assert "blˈup" not in symbols(frontend, "Zorgs azorg zorg2")
 
 
 def test_entry_of_another_language_for_a_latin_word(frontend: Frontend) -> None:

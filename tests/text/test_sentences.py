@@ -57,6 +57,7 @@ def split_growing(text: str, limits: Limits) -> list[str]:
         "A title\n\n|And then text goes on.",
         "a line\n|Another line\nand more",
         "第一行\n|第二行",
+        "오늘은 3일입니다.| ok?",
         "See (it is true.)| Next one.",
         "What?!| No way!!!| OK.",
         "We have plan B.| Then we go.",
@@ -111,8 +112,23 @@ def test_early_limits_cut_sooner() -> None:
 @pytest.mark.parametrize("limits", [WHOLE, EARLY])
 def test_pieces_do_not_matter(limits: Limits) -> None:
     rng = random.Random(3)
-    atoms = ["Dr. ", "Hello", ". ", ".", "? ", "!", "。", "！", "”", "「", "」", "と", "字", "가", "\n", "\n\n", " ", ","]
-    atoms += [", ", "，", "3.14", "1,000", "U.S. ", "The ", "the ", "B. ", "…", "...", "a" * 30, "字" * 40, "etc. ", "(", ")"]
+    atoms = ["Dr. ", "Hello", ". ", ".", "? ", "!", "。", "！", "”", "「", "」", "と", "字", "가", "\n", "\n\n", " "]
+    atoms += [
+        ",",
+        ", ",
+        "，",
+        "3.14",
+        "1,000",
+        "U.S. ",
+        "The ",
+        "the ",
+        "B. ",
+        "…",
+        "...",
+        "a" * 30,
+        "字" * 40,
+        "etc. ",
+    ]
     for _ in range(60):
         text = "".join(rng.choice(atoms) for _ in range(120))
         assert split_growing(text, limits) == split(text, limits), repr(text)

@@ -4,7 +4,8 @@
   width, byte order mark, soft hyphen), lone surrogates, private and unassigned characters, variation selectors.
 * Every kind of blank becomes one space, a line end (CR, LF, CRLF, vertical tab, form feed, U+2028) one newline, and
   a run of blanks shrinks to one space, one newline, or two newlines where it holds an empty line.
-* Fullwidth letters and digits, halfwidth katakana, Latin ligatures and mathematical letters take their usual form.
+* Fullwidth letters, halfwidth katakana, Latin ligatures, mathematical letters and the digits of all scripts take their
+  usual form.
 * A letter of another script (Arabic, Thai, Cyrillic, ...) is an error, or a blank with `skip_unknown`.
 
 `Cleaner` takes its text in pieces of any size; the outcome depends only on the text.
@@ -179,7 +180,8 @@ def _continues(raw: str, at: int) -> bool:
 
 def _composed(cluster: str) -> str:
     form: Literal["NFKC", "NFC"] = "NFKC" if _COMPATIBLE.match(cluster) else "NFC"
-    return "".join(c for c in unicodedata.normalize(form, cluster) if unicodedata.category(c) not in _DROPPED)
+    kept = (c for c in unicodedata.normalize(form, cluster) if unicodedata.category(c) not in _DROPPED)
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in kept)
 
 
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me"})

@@ -176,7 +176,8 @@ def _mark_ends(text: str, match: re.Match[str], final: bool) -> bool | None:
         letter = bool(_CJK.match(after) or _HANGUL.match(after))
         before = text[match.start() - 1 : match.start()]
         return letter and not mark.startswith(("…", "..")) and not (mark == "." and (before.isdigit() or not before))
-    if after.islower() and after.isascii():
+    native = text[match.start() - 1 : match.start()]
+    if after.islower() and after.isascii() and not (_CJK.match(native) or _HANGUL.match(native)):
         return False
     if mark.startswith(("…", "..")):
         return after.isupper() or after in _OPENERS or "\n" in match["blank"]
