@@ -187,7 +187,8 @@ def _words(text: AlignedText, pieces: list[_Piece]) -> Iterator[Word]:
 def _word(text: AlignedText, start: int, end: int, kana: str, accent: int) -> Word:
     if start == end:
         start, end = max(0, start - 1), max(1, end)
-    start += len(text.text[start:end]) - len(text.text[start:end].lstrip())
+    if text.text[start:end].strip():
+        start += len(text.text[start:end]) - len(text.text[start:end].lstrip())
     first, last = text.source(start, end)
     return Word(text.text[start:end], first, last, kana_symbols(kana), kana, accent=accent)
 

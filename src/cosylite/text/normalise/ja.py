@@ -48,7 +48,7 @@ def _address(address: str) -> str:
     names |= {"?": "クエスチョン", ":": "コロン", "#": "シャープ", "%": "パーセント", "~": "チルダ"}
     spoken = []
     for part in re.findall(r"[A-Za-z]+|\d+|.", address):
-        if part.isdigit():
+        if part.isdecimal():
             spoken.append(_digits(part))
         else:
             spoken.append(names.get(part) or ADDRESS_WORDS.get(part.lower()) or part)

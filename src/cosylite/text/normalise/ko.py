@@ -172,7 +172,7 @@ def _hyphen(match: re.Match[str]) -> str:
 def _equals(match: re.Match[str]) -> str:
     before = match.string[: match.start()].rstrip()
     last = before[-1:] if before else ""
-    if last.isdigit():
+    if last.isdecimal():
         last = "영일이삼사오육칠팔구"[int(last)]
     return ("은 " if last and coda_of(last) else "는 ") if last else " 는 "
 
