@@ -10,25 +10,28 @@ ASPIRATED = MappingProxyType(dict(zip("ㄱㄷㅂㅈ", "ㅋㅌㅍㅊ", strict=Tru
 NASAL = MappingProxyType({"ㄱ": "ㅇ", "ㄷ": "ㄴ", "ㅂ": "ㅁ"})
 NEUTRAL = MappingProxyType(
     {
-        **{"ㄲ": "ㄱ", "ㅋ": "ㄱ", "ㄳ": "ㄱ", "ㄺ": "ㄱ", "ㅅ": "ㄷ", "ㅆ": "ㄷ", "ㅈ": "ㄷ", "ㅊ": "ㄷ", "ㅌ": "ㄷ"},
-        **{"ㅎ": "ㄷ", "ㅍ": "ㅂ", "ㅄ": "ㅂ", "ㄿ": "ㅂ", "ㄵ": "ㄴ", "ㄶ": "ㄴ", "ㄻ": "ㅁ", "ㄼ": "ㄹ", "ㄽ": "ㄹ"},
-        **{"ㄾ": "ㄹ", "ㅀ": "ㄹ"},
+        "ㄲ": "ㄱ", "ㅋ": "ㄱ", "ㄳ": "ㄱ", "ㄺ": "ㄱ", "ㅅ": "ㄷ", "ㅆ": "ㄷ", "ㅈ": "ㄷ", "ㅊ": "ㄷ", "ㅌ": "ㄷ",
+        "ㅎ": "ㄷ", "ㅍ": "ㅂ", "ㅄ": "ㅂ", "ㄿ": "ㅂ", "ㄵ": "ㄴ", "ㄶ": "ㄴ", "ㄻ": "ㅁ", "ㄼ": "ㄹ", "ㄽ": "ㄹ",
+        "ㄾ": "ㄹ", "ㅀ": "ㄹ",
     }
-)
+)  # fmt: skip
 """What a coda is before a consonant or a pause."""
 _CLUSTERS = MappingProxyType(
     {
-        **{"ㄳ": ("ㄱ", "ㅆ"), "ㄵ": ("ㄴ", "ㅈ"), "ㄶ": ("ㄴ", "ㅎ"), "ㄺ": ("ㄹ", "ㄱ"), "ㄻ": ("ㄹ", "ㅁ")},
-        **{"ㄼ": ("ㄹ", "ㅂ"), "ㄽ": ("ㄹ", "ㅆ"), "ㄾ": ("ㄹ", "ㅌ"), "ㄿ": ("ㄹ", "ㅍ"), "ㅀ": ("ㄹ", "ㅎ")},
+        "ㄳ": ("ㄱ", "ㅆ"), "ㄵ": ("ㄴ", "ㅈ"), "ㄶ": ("ㄴ", "ㅎ"), "ㄺ": ("ㄹ", "ㄱ"), "ㄻ": ("ㄹ", "ㅁ"),
+        "ㄼ": ("ㄹ", "ㅂ"), "ㄽ": ("ㄹ", "ㅆ"), "ㄾ": ("ㄹ", "ㅌ"), "ㄿ": ("ㄹ", "ㅍ"), "ㅀ": ("ㄹ", "ㅎ"),
         "ㅄ": ("ㅂ", "ㅆ"),
     }
-)
+)  # fmt: skip
 _TENSING = frozenset("ㄲㅋㄳㄺㅅㅆㅈㅊㅌㅍㅄㄿㄱㄷㅂㄵㄻㄼㄽㄾ")
 """Codas that make a following plain obstruent tense (the ones of verb stems among them)."""
 
 
 def apply_rules(syllables: list[Syllable]) -> None:
     """Change `syllables`, one orthographic word, to how they are spoken."""
+    for part in syllables:
+        if part.vowel == "ㅖ" and part.onset not in "ㅇㄹㄴ":
+            part.vowel = "ㅔ"
     for left, right in pairwise(syllables):
         _contact(left, right)
     for index, part in enumerate(syllables):
@@ -39,8 +42,6 @@ def apply_rules(syllables: list[Syllable]) -> None:
 def _vowel(part: Syllable, *, first: bool) -> None:
     if part.vowel == "ㅢ" and (part.onset != "ㅇ" or not first):
         part.vowel = "ㅣ"
-    elif part.vowel == "ㅖ" and part.onset not in "ㅇㄹ":
-        part.vowel = "ㅔ"
     elif part.onset in "ㅈㅉㅊ" and part.vowel in "ㅑㅕㅛㅠ":
         part.vowel = dict(zip("ㅑㅕㅛㅠ", "ㅏㅓㅗㅜ", strict=True))[part.vowel]
 

@@ -155,7 +155,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?:https?|ftp)://[!-~]+|(?<![A-Za-z0-9])www\.[!-~]+", re.IGNORECASE), _url),
     (
         re.compile(
-            r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me|tv|app|info)(?![A-Za-z])"
+            (r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me"
+                r"|tv|app|info)(?![A-Za-z])")
             r"(?:/[!-~]*)?"
         ),
         _url,
@@ -166,7 +167,8 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda match: ""),
     (
-        re.compile(r"(?<![A-Za-z])(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)(?!\d)|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm](?![A-Za-z])\.?)"),
+        re.compile((r"(?<![A-Za-z])(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)(?!\d)"
+            r"|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm](?![A-Za-z])\.?)")),
         _half_day,
     ),
     (re.compile(r"(?<![\d.])(\d{4})[./-](\d{1,2})[./-](\d{1,2})(?![\d.])"), _date),
@@ -176,7 +178,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<!\d)(\d+)\s?[:：]\s?(\d+)(?!\d)"), lambda match: f"{match[1]}対{match[2]}"),
     (re.compile(r"〒\s?(\d{3})-?(\d{4})(?!\d)"), _postcode),
     (re.compile(r"\+\d{1,3}[- ]?\(?\d{1,4}\)?(?:[- ]?\d{3,4}){1,3}(?!\d)"), _groups),
-    (re.compile(r"(?<![\d-])\(?0\d{1,4}[-()（） ]{1,2}\d{1,4}[-) ]\d{3,4}(?!\d)|(?<!\d)0[5789]0\d{8}(?!\d)"), _groups),
+    (re.compile((r"(?<![\d-])\(?0\d{1,4}[-()（） ]{1,2}\d{1,4}[-) ]\d{3,4}(?!\d)"
+        r"|(?<!\d)0[5789]0\d{8}(?!\d)")), _groups),
     (re.compile(r"(?<![\d-])(?:0\d{1,3}-\d{2,4}-\d{3,4}|\d{2,6}(?:-\d{2,7}){2,})(?!\d)"), _groups),
     (re.compile(r"(?<!\d)1(?:10|19|18|04|17)(?=番(?![目線地号]))"), _long_number),
     (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),
