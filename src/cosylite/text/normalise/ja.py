@@ -44,7 +44,15 @@ def _url(match: re.Match[str]) -> str:
 
 
 def _address(address: str) -> str:
-    names = {".": "ドット", "/": "スラッシュ", "-": "ハイフン", "_": "アンダーバー", "+": "プラス", "=": "イコール", "&": "アンド"}
+    names = {
+        ".": "ドット",
+        "/": "スラッシュ",
+        "-": "ハイフン",
+        "_": "アンダーバー",
+        "+": "プラス",
+        "=": "イコール",
+        "&": "アンド",
+    }
     names |= {"?": "クエスチョン", ":": "コロン", "#": "シャープ", "%": "パーセント", "~": "チルダ"}
     spoken = []
     for part in re.findall(r"[A-Za-z]+|\d+|.", address):
@@ -105,7 +113,9 @@ def _fraction(match: re.Match[str]) -> str | None:
 
 
 def _single_fraction(match: re.Match[str]) -> str:
-    top, bottom = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅛": (1, 8)}[match.group()]
+    top, bottom = {"½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅛": (1, 8)}[
+        match.group()
+    ]
     return f"{bottom}分の{top}"
 
 
@@ -135,7 +145,9 @@ def _hyphen(match: re.Match[str]) -> str:
     """`3-2で勝った` is a score, `10-20分` a range, `1-2-3` an address."""
     after = match.string[match.end() :]
     before = match.string[: match.start()]
-    if re.search("(?:スコア|得点|試合)[^、。]{0,6}$", before) or re.match("(?:で|の)?(?:勝|負|敗|逆転|引き分け|完封|快勝|勝利)", after):
+    if re.search("(?:スコア|得点|試合)[^、。]{0,6}$", before) or re.match(
+        "(?:で|の)?(?:勝|負|敗|逆転|引き分け|完封|快勝|勝利)", after
+    ):
         return f"{match[1]}対{match[2]}"
     if len(match[1]) == len(match[2]) == 4 or re.match("[分時日人年月名歳個本枚頁円度ページ%]", after):
         return f"{match[1]}から{match[2]}"
@@ -155,8 +167,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?:https?|ftp)://[!-~]+|(?<![A-Za-z0-9])www\.[!-~]+", re.IGNORECASE), _url),
     (
         re.compile(
-            (r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me"
-                r"|tv|app|info)(?![A-Za-z])")
+            r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me"
+            r"|tv|app|info)(?![A-Za-z])"
             r"(?:/[!-~]*)?"
         ),
         _url,
@@ -167,8 +179,10 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda match: ""),
     (
-        re.compile((r"(?<![A-Za-z])(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)(?!\d)"
-            r"|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm](?![A-Za-z])\.?)")),
+        re.compile(
+            r"(?<![A-Za-z])(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)(?!\d)"
+            r"|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm](?![A-Za-z])\.?)"
+        ),
         _half_day,
     ),
     (re.compile(r"(?<![\d.])(\d{4})[./-](\d{1,2})[./-](\d{1,2})(?![\d.])"), _date),
@@ -178,8 +192,13 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<!\d)(\d+)\s?[:：]\s?(\d+)(?!\d)"), lambda match: f"{match[1]}対{match[2]}"),
     (re.compile(r"〒\s?(\d{3})-?(\d{4})(?!\d)"), _postcode),
     (re.compile(r"\+\d{1,3}[- ]?\(?\d{1,4}\)?(?:[- ]?\d{3,4}){1,3}(?!\d)"), _groups),
-    (re.compile((r"(?<![\d-])\(?0\d{1,4}[-()（） ]{1,2}\d{1,4}[-) ]\d{3,4}(?!\d)"
-        r"|(?<!\d)0[5789]0\d{8}(?!\d)")), _groups),
+    (
+        re.compile(
+            r"(?<![\d-])\(?0\d{1,4}[-()（） ]{1,2}\d{1,4}[-) ]\d{3,4}(?!\d)"
+            r"|(?<!\d)0[5789]0\d{8}(?!\d)"
+        ),
+        _groups,
+    ),
     (re.compile(r"(?<![\d-])(?:0\d{1,3}-\d{2,4}-\d{3,4}|\d{2,6}(?:-\d{2,7}){2,})(?!\d)"), _groups),
     (re.compile(r"(?<!\d)1(?:10|19|18|04|17)(?=番(?![目線地号]))"), _long_number),
     (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),

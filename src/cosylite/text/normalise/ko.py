@@ -204,8 +204,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?:https?|ftp)://[!-~]+|(?<![A-Za-z0-9])(?:www\.)[!-~]+", re.IGNORECASE), _url),
     (
         re.compile(
-            (r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|kr|io|ai|dev|jp|cn|edu|gov|me"
-                r"|tv|app|info)(?![A-Za-z])")
+            r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|kr|io|ai|dev|jp|cn|edu|gov|me"
+            r"|tv|app|info)(?![A-Za-z])"
             r"(?:/[!-~]*)?"
         ),
         _url,
