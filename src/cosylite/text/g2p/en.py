@@ -41,6 +41,8 @@ class EnglishG2P:
     def words(self, text: AlignedText) -> list[Word]:
         """The words of one span of normalised text, in order."""
         found = self._tokens(text.text)
+        if not found:
+            return []
         spelt = [text.text[start:end].replace("’", "'") for start, end in found]
         ends = [start for start, _ in found[1:]] + [len(text.text)]
         pauses = [_pause(text.text[end:until]) for (_, end), until in zip(found, ends, strict=True)]

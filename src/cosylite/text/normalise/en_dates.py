@@ -139,6 +139,15 @@ def _time(match: re.Match[str]) -> str | None:
     return words.removesuffix(" o'clock") + " hundred" if zone and minute == "00" else words
 
 
+def _counted(text: str, unit: str) -> str:
+    return f"{number(text)} {unit}{'' if int(text) == 1 else 's'}"
+
+
+def _duration(match: re.Match[str]) -> str:
+    parts = zip(match.groups(), ("hour", "minute", "second"), strict=True)
+    return " ".join(_counted(text.lstrip("0") or "0", unit) for text, unit in parts if text)
+
+
 def _time_range(match: re.Match[str]) -> str | None:
     if not (_valid(match.group(1), match.group(2)) and _valid(match.group(3), match.group(4))):
         return None
@@ -191,7 +200,7 @@ _STRONG = re.compile(
     r"(?i)\b(?:in|since|until|till|during|year|before|after|circa|spring|summer|autumn|fall|winter|january|february|march|"
     r"april|may|june|july|august|september|october|november|december|copyright|born|died|founded|established|by)\s*$"
 )
-_COUNTED = re.compile(
+_COUNTING = re.compile(
     r"(?:\s|-)(?!(?:was|is|has|as|its|this|his|us|census|crisis|olympics|elections|games|times|does|news)\b)"
     r"(?:(?:new|more|extra|other|different|small|large|young|old|active|registered|local|free|copies)\s)?"
     r"(?:[a-z]+s|people|men|women|children|percent|feet|copies|sheep|fish|kilo\w*|\w+meters?)\b"
@@ -203,7 +212,7 @@ def _lone_year(match: re.Match[str]) -> str | None:
     text = match.group()
     value = int(text)
     before, after = match.string[: match.start()], match.string[match.end() :]
-    counted = _COUNTED.match(after) is not None
+    counted = _COUNTING.match(after) is not None
     if not 1100 <= value <= 2100 or re.match(
         r"\s?(?:%|percent|[°×*/+=x]|dollars?|points?|[kcm]?m\b|[kK]?[gG]\b)", after
     ):
@@ -229,6 +238,12 @@ RULES: tuple[Rule, ...] = (
         re.compile(r"(?i)(?<=\bon )(\d{1,2})/(\d{1,2})(?![\d/])"),
         lambda match: _numeric(match.group(1), match.group(2), None),
     ),
+    (
+        re.compile(r"(?<![\w./$-])(1[0-2]|0?[1-9])/(1[3579]|2[12367]|29|3[01])(?![\w/%-]|\.\d)"),
+        lambda match: _numeric(match.group(1), match.group(2), None),
+    ),
+    (re.compile(r"\b(\d+)h\s?(\d{1,2})(?:m|min)?(?:\s?(\d{1,2})s)?\b"), _duration),
+    (re.compile(r"\b(\d+)m\s?(\d{1,2})s\b"), lambda m: f"{_counted(m[1], 'minute')} {_counted(m[2], 'second')}"),
     (re.compile(rf"(?i)\b({_MONTH_WORD}){_TO}({_MONTH_WORD})(?!\w)"), _month_range),
     (
         re.compile(rf"\b{_MONTH}\s+{_DAY}(?:{_TO}(?P<until>\d\d?)(?:st|nd|rd|th)?(?!\d|:))?(?:,?\s+{_YEAR})?"),

@@ -103,8 +103,9 @@ def _unit(match: re.Match[str]) -> str | None:
     single = text.lstrip("-−–") == "1" or match.group("gap") == "-" or noun or _adjective(match)
     first = match.group("first")
     words = f"{number(first)} to {number(text)}" if first else number(text)
+    again = {"²": " squared", "2": " squared", "^2": " squared", "³": " cubed"}.get(match.group("again") or "", "")
     dot = "." if match.group("dot") and (not tail.strip() or re.match(r"\s+[A-Z]", tail)) else ""
-    return f"{words} {one if single and not first else many}{_per(match.group('per'))}{dot}"
+    return f"{words} {one if single and not first else many}{_per(match.group('per'))}{again}{dot}"
 
 
 def _plausible(unit: str, match: re.Match[str], before: str, tail: str) -> bool:
@@ -142,6 +143,11 @@ def _angle(match: re.Match[str]) -> str:
 def _feet(match: re.Match[str]) -> str:
     feet, inches = match.group(1), match.group(2)
     return f"{number(feet)} {'foot' if feet == '1' else 'feet'} {number(inches)}"
+
+
+def _inches(match: re.Match[str]) -> str:
+    noun = _AFTER_ADJECTIVE.match(match.string[match.end() :])
+    return f"{number(match.group(1))} {'inch' if noun or match.group(1) == '1' else 'inches'}"
 
 
 def _mixed(match: re.Match[str]) -> str:
@@ -213,7 +219,10 @@ def _times(match: re.Match[str]) -> str:
     return f"{number(match.group(1))} {'x' if equation else 'times'}"
 
 
-def _thousands(match: re.Match[str]) -> str:
+def _thousands(match: re.Match[str]) -> str | None:
+    place = r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|exit)\.?\s$"
+    if match.group(2) in "BKM" and re.search(place, match.string[: match.start()]):
+        return None
     return f"{number(match.group(1))} {MAGNITUDES[match.group(2)]}"
 
 
@@ -255,16 +264,16 @@ RULES: tuple[Rule, ...] = (
     (re.compile(rf"{_ranged('%?')}\s?(?:%|pct\b)"), _percent),
     (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°\s?(\d+(?:\.\d+)?)[′']\s?(?:(\d+(?:\.\d+)?)[″\"]\s?)?([NSEW])?(?!\w)"), _angle),
     (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°()()\s?([NSEW])(?!\w)"), _angle),
-    (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°\s?(?P<scale>[CFK](?!\w))?|degrees (?=[CF]\b)(?P<other>))"), _temperature),
+    (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°(?:\s?(?P<scale>[CFK])(?!\w))?|degrees (?=[CF]\b)(?P<other>))"), _temperature),
     (re.compile(r"(?<![\w.])(\d{1,2})['′’]\s?(\d{1,2}(?:\.\d)?)(?:[\"″”]|''|(?=\s|$|[.,]))"), _feet),
-    (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])(?![^\"]*\"[^\"]*\"[^\"]*$)"), lambda m: f"{number(m[1])} inches"),
+    (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])(?![^\"]*\"[^\"]*\"[^\"]*$)"), _inches),
     (re.compile(rf"(?<![\w.])({_N})\s?(?:in\.?|\"|cm|mm|ft)?\s?[x×]\s?{_N}(?:\s?[x×]\s?{_N})?(?![\w.]*\d)"), _by),
     (re.compile(r"(?<![\w./])(\d+)[ -](\d{1,2})[/⁄](\d{1,3})(?![\w/])"), _mixed),
     (re.compile(r"(\d+)?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
-    (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?![\w/]|\.\d)"), _fraction),
+    (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?:(?:th|rd|nd)s?)?(?![\w/]|\.\d)"), _fraction),
     (
         re.compile(rf"{_ranged(f'(?:{_UNIT})?')}(?P<gap>\s?|-)(?P<unit>{_UNIT})(?P<power>[²³]|\^?[23](?!\d))?"
-                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+))?(?![\w'’])(?P<dot>(?<!\w\w\w\w)\.(?!\w))?"),
+                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+)(?P<again>[²³]|\^?2(?!\d))?)?(?![\w'’])(?P<dot>(?<!\w\w\w\w)\.(?!\w))?"),
         _unit,
     ),
     (re.compile(rf"(?<![\w.])({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|tv|display|screen|"

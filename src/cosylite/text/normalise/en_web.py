@@ -58,7 +58,10 @@ def _handle(match: re.Match[str]) -> str:
 
 def _hashtag(match: re.Match[str]) -> str | None:
     tag = match.group(1)
-    return f"number {cardinal(tag)}" if tag.isdecimal() else f"hashtag {_tag(tag)}"
+    if tag.isdecimal():
+        return f"number {cardinal(tag)}"
+    named = match.string[: match.start()].rstrip().lower().endswith("hashtag")
+    return ("" if named else "hashtag ") + _tag(tag)
 
 
 def _tag(tag: str) -> str:

@@ -186,6 +186,9 @@ _FIXED: tuple[tuple[str, str], ...] = (
     (r"\bc/o\b", "care of"),
     (r"\b[nN]/[aA]\b", "N A"),
     (r"\bb/c\b", "because"),
+    (r"</?[A-Za-z][^<>]*>", " "),
+    (r"(?<!\S)(?:[:;=8][-'^]?[()DPpOo3/|*\]\[]+|<3+|[xX]D+|\^_+\^|:'\()(?!\S)", " "),
+    (r"(?<=\d)-for-(?=\d)", " for "),
     (r"\b24/7\b", "twenty-four seven"),
     (r"\b401\(?k\)?(?!\w)", "four oh one K"),
     (r"\bp\.\s?(?=\d)", "page "),
@@ -209,7 +212,7 @@ RULES_EARLY: tuple[Rule, ...] = tuple((re.compile(pattern), lambda _, words=word
 RULES: tuple[Rule, ...] = (
     (re.compile(r"\b([fgh])\(([a-z])\)"), lambda m: f"{m[1]} of {m[2]}"),
     (re.compile(r"\bWW(I{1,3})\b"), _world_war),
-    (re.compile(rf"(?i:\b((?:{PARTS})\.?))[ -]([IVXLCDM]+)\b"), _part),
+    (re.compile(rf"(?i:\b((?:{PARTS})\.?))[ -]([IVXLCDM]+)\b(?!-?\d)"), _part),
     (re.compile(rf"\b({KINGS}) ([IVX]+)\b"), _king),
     (re.compile(r"\b([IVX]+)(?=(?:th|st|nd|rd)?(?:-|\s)(?:century|centuries|Century)\b)"), _century),
     (re.compile(r"(\b[A-Z][\w’']*\s)(?!(?:IV|XX|XI)\s+(?:drip|fluid|chrom|line))(?!XX?\b)([IVX]{2,})\b"), _numeral),
@@ -221,21 +224,23 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"\b(\d{3,5})([A-Za-z])?(?=\s(?:[NSEW]\.?\s)?(?:[A-Z][\w'’]*\s){1,3}(?:Street|St\b|Avenue|Ave|Road|Rd|Boulevard|Blvd|"
                 r"Drive|Lane|Ln|Way|Court|Place|Terrace|Square|Parkway|Highway|Circle))"), _house),
     (re.compile(r"\b((?:[Rr]oom|[Ss]uite|[Aa]partment|Apt|[Bb]oeing|[Ff]light|[Rr]oute|[Hh]ighway|Interstate|[Bb]us|RTX|GTX|Ryzen|"
-                r"Airbus|[Gg]ate|[Aa]rea|[Ff]orm|[Ii]ntel Core|[Cc]hannel|[Mm]odel) (?:number )?)(\d{3,4})(?![\w,.]*\d)"), _model),
+                r"Airbus|[Ff]light [A-Z]{2}|[Gg]ate|[Aa]rea|[Ff]orm|[Ii]ntel Core|[Cc]hannel|[Mm]odel) (?:number )?)(\d{3,4})(?![\w,.]*\d)"), _model),
     (re.compile(r"(?i)(\b(?:call|dial|text|called|dialed|calling)\s+)(\d{3,5})\b"), _dialled),
     (re.compile(r"(?<![\w.-])(?:[A-Za-z]+[-–]?\d[\w]*(?:\.\d+)?(?:-\w+)*|\d+(?:\.\d+)?(?:-?[A-Za-z]+)+\d*\w*)(?![\w])"), _code),
     (re.compile(rf"(?<![\w)\]])[-−–]\s?(?=(?:{NUMBER}))()"), lambda m: "minus "),
     (re.compile(r"(?<=[\w)])\s[-−–]\s(?=[\w(][^.?!]*(?:=|equals))|(?<=\d)\s?−\s?(?=\d)"), lambda m: " minus "),
     (re.compile(r"(?<=[=+×])\s?-\s?(?=\w)"), lambda m: " minus "),
+    (re.compile(r"\b([A-F])[-−](?=[\s,.]|$)"), lambda m: f"{m[1]} minus"),
     (re.compile(r"\b([A-Za-z]+)/([A-Za-z]+)\b"), _slash),
     (re.compile(rf"(?:{NUMBER})"), _left),
     (re.compile(r"\*+|_+|\^|~|`+|\|+|[®™•●■□◆▪★☆✓✔✗†‡¶]"), lambda m: " "),
     (re.compile("[" + "".join(LETTER_SYMBOLS) + "".join(LETTER_SYMBOLS).upper() + "](?![\u0370-\u03ff])(?<![\u0370-\u03ff].)"), _greek),
     (re.compile("[" + re.escape("".join(SYMBOLS)) + "]"), _symbol),
     (re.compile(r"(?<=\w)/(?=\w)"), lambda m: " slash "),
+    (re.compile(r"(?<=\w)-(?=\s)|(?<=\s)-(?=\w)"), lambda m: ""),
 )  # fmt: skip
 LAST = (
     (re.compile(r"[^\w\s.,!?;:'\"()—–…“”‘’-]+|[\d_]+"), _drop),
     (re.compile(r"\s+"), lambda m: " "),
-    (re.compile(r"^\s+|\s+$|\s+(?=[.,!?;:…])"), lambda m: ""),
+    (re.compile(r"^\s+|\s+$|\s+(?=[.,!?;:…)])|(?<=\()\s+"), lambda m: ""),
 )
