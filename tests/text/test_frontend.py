@@ -153,7 +153,7 @@ def test_unknown_languages(frontend: Frontend) -> None:
         with pytest.raises(InputError) as caught:
             frontend.analyse(text)
         assert caught.value.code == "unsupported_language"
-    skipping = Frontend(skip_unknown=True)
+    skipping = frontend.forgiving()
     assert all_symbols(skipping.analyse("Hello สวัสดี world")) == all_symbols(frontend.analyse("Hello world"))
     with pytest.raises(InputError) as caught:
         skipping.analyse("مرحبا")

@@ -242,4 +242,5 @@ def load_engine(
             f"threads must be between 1 and {MAX_THREADS}, not {threads}", code="out_of_range", param="threads"
         )
     model = NanoModel(load_bundle(bundle), device=device, devices=devices, threads=threads)
-    return Engine(model, Frontend(lexicon, default_han), Frontend(lexicon, default_han, skip_unknown=True))
+    frontend = Frontend(lexicon, default_han)
+    return Engine(model, frontend, frontend.forgiving())

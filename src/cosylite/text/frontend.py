@@ -86,6 +86,12 @@ class Frontend:
         """A `TextStream` for text that is spoken while it is being written."""
         return TextStream(self, lang=lang)
 
+    def forgiving(self) -> "Frontend":
+        """This frontend with `skip_unknown`; both share what is loaded."""
+        other = Frontend(self._lexicon, "ja" if self._default_han == "ja" else "zh", skip_unknown=True)
+        other._languages = self._languages
+        return other
+
     def _reader(self, lang: str) -> SentenceReader:
         return SentenceReader(
             self._languages, self._lexicon, checked_lang(lang), self._default_han, skip_unknown=self._skip_unknown

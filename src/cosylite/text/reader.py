@@ -229,7 +229,7 @@ def _settled(pieces: list[_Piece]) -> list[_Piece]:
             last = before.words[-1]
             if mark and not last.after:
                 settled[holder] = replace(before, words=(*before.words[:-1], replace(last, after=mark)))
-            elif words and _is_one_korean_word(before.written, piece.written):
+            elif words and before is settled[-1] and _is_one_korean_word(before.written, piece.written):
                 joined = replace(
                     words[0],
                     text=last.text + words[0].text,
