@@ -1,23 +1,20 @@
 """Japanese readings: the dictionary of haqumei, then katakana to phoneme symbols."""
 
-import importlib
-import logging
-import os
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol, cast
 
-from cosylite.errors import DeviceError, OutputError
+from cosylite.errors import InputError
 from cosylite.text.aligned import AlignedText
+from cosylite.text.g2p.ja_dictionary import Reader, Token, dictionary_ready, open_dictionary
 from cosylite.text.g2p.ja_kana import kana_symbols, morae, to_katakana
 from cosylite.text.g2p.ja_readings import Readings
 from cosylite.text.types import Word
 
-_LOG = logging.getLogger(__name__)
+__all__ = ["JapaneseG2P", "dictionary_ready", "symbols_from_reading"]
+_KATAKANA = re.compile("[ァ-ヺー]")
+_KANA = re.compile("[ァ-ヺー ]*[ァ-ヺ][ァ-ヺー ]*")
 _VOICED_HALF_WIDTH = re.compile("[ｳｶ-ﾄﾊ-ﾎ][ﾞﾟ]")
 _PUNCTUATION = {
     "、": ",", "，": ",", ",": ",", "。": ".", "．": ".", ".": ".", "｡": ".", "､": ",", "！": "!", "!": "!", "？": "?",
@@ -26,21 +23,6 @@ _PUNCTUATION = {
     "〈": ",", "〉": ",", "\n": ",",
 }  # fmt: skip
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-class _Token(Protocol):
-    """What is used of haqumei's `WordPhonemeDetail`."""
-
-    pron: str
-    pos: str
-    pos_group1: str
-    accent_nucleus: int
-    chain_flag: int
-    char_span: tuple[int, int]
-
-
-class _Reader(Protocol):
-    def g2p_mapping_detailed(self, text: str) -> list[_Token]: ...
 
 
 @dataclass(frozen=True)
@@ -55,22 +37,6 @@ class _Piece:
     chained: bool
 
 
-def dictionary_folder() -> Path:
-    """Where haqumei keeps its unpacked dictionary: the user's cache folder of the platform."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-        return Path(base or Path.home() / "AppData" / "Local") / "haqumei"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "haqumei"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "haqumei"
-
-
-def dictionary_ready() -> bool:
-    """Whether the Japanese dictionary is unpacked already; if not, the first use takes some seconds and 103 MB."""
-    folder = dictionary_folder()
-    return folder.is_dir() and any(folder.rglob("sys.dic"))
-
-
 class JapaneseG2P:
     """Readings of normalised Japanese text. The dictionary is loaded at the first use.
 
@@ -80,7 +46,7 @@ class JapaneseG2P:
     """
 
     def __init__(self) -> None:
-        self._reader: _Reader | None = None
+        self._reader: Reader | None = None
         self._readings = Readings()
 
     def words(self, text: AlignedText) -> list[Word]:
@@ -91,31 +57,24 @@ class JapaneseG2P:
         pieces = list(_pieces(text.text, self._load().g2p_mapping_detailed(text.text)))
         return list(_words(text, pieces))
 
-    def _load(self) -> _Reader:
+    def _load(self) -> Reader:
         if self._reader is None:
-            self._reader = _open_reader()
+            self._reader = open_dictionary()
         return self._reader
 
 
-def _open_reader() -> _Reader:
-    try:
-        module = importlib.import_module("haqumei")
-    except ImportError as error:
-        raise DeviceError(
-            "Japanese needs the package haqumei: install it with `pip install haqumei`",
-            code="missing_dependency",
-            param="lang",
-        ) from error
-    if not dictionary_ready():
-        _LOG.info("unpacking the Japanese dictionary into %s (103 MB, once)", dictionary_folder())
-    try:
-        return cast(_Reader, module.Haqumei())
-    except (RuntimeError, OSError, ValueError) as error:
-        raise OutputError(
-            f"the Japanese dictionary cannot be unpacked into {dictionary_folder()}: make the folder writable or set"
-            f" XDG_CACHE_HOME to one that is, with 103 MB free ({error})",
-            code="cache_unwritable",
-        ) from error
+def symbols_from_reading(reading: str) -> str:
+    """Phoneme symbols of a reading in hiragana or katakana as it is pronounced (ワ for は, ー for long vowels).
+
+    Raises:
+        InputError: the reading holds anything but kana and spaces.
+    """
+    kana = to_katakana(unicodedata.normalize("NFKC", reading)).strip()
+    if not _KANA.fullmatch(kana):
+        raise InputError(
+            f"a Japanese reading is written in kana, not {reading!r}", code="invalid_reading", param="reading"
+        )
+    return " ".join(kana_symbols(word) for word in kana.split())
 
 
 def _tidy(text: AlignedText) -> AlignedText:
@@ -131,10 +90,11 @@ def _tidy_character(character: str) -> str:
     return plain if len(plain) == 1 else character
 
 
-def _pieces(text: str, tokens: Iterable[_Token]) -> Iterator[_Piece]:
+def _pieces(text: str, tokens: Iterable[Token]) -> Iterator[_Piece]:
     """Morphemes that cover `text` in order. Tokens whose place is not known stand for what lies between."""
     numbers = list(_NUMBER.finditer(text))
     done = 0
+    unknown = False
     for token in tokens:
         start, end = token.char_span
         if not done <= start <= end <= len(text):
@@ -144,11 +104,18 @@ def _pieces(text: str, tokens: Iterable[_Token]) -> Iterator[_Piece]:
         for number in numbers:
             if (number.start() < end and start < number.end()) or start == end == number.end():
                 start, end = min(start, number.start()), max(end, number.end())
-        glued = _is_glued(token) or kana[:1] in ("ン", "ッ", "ー")
+        glued = _is_glued(token) or kana[:1] in ("ン", "ッ", "ー") or _splits_katakana(text, start, token, unknown)
+        unknown = token.is_unknown
         yield _Piece(start, end, kana, token.accent_nucleus, glued, token.chain_flag == 1)
 
 
-def _is_glued(token: _Token) -> bool:
+def _splits_katakana(text: str, start: int, token: Token, unknown: bool) -> bool:
+    """Inside a katakana word that the dictionary does not know there are no words."""
+    inside = _KATAKANA.match(text[start - 1 : start]) and _KATAKANA.match(text[start : start + 1])
+    return inside is not None and (unknown or token.is_unknown)
+
+
+def _is_glued(token: Token) -> bool:
     """Auxiliaries and the て of a verb are spoken as part of the word before."""
     if token.chain_flag != 1:
         return False

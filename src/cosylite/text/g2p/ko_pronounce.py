@@ -15,7 +15,14 @@ _NATIVE_COUNTER = re.compile("(?:살|시$|시[에가까반]|시간|장|대|자�
 _SINO_NUMBER = re.compile("[영일이삼사오육칠팔구십백천만억조]+$")
 _SINO_COUNTER = re.compile("(?:대$|도$|도[를가입]|세기|주$|주일|주년|장|조$|단계|세$|등|동|점|진)")
 _PLACE = re.compile("아래|위|앞|안에|안으로")
-_EVENT = re.compile("(?:무슨|한|할|볼|좋은|큰|그런|어떤|다른|하는|될|많은|힘든|생긴)$")
+_EVENT = re.compile("^(?:무슨|한|할|볼|좋은|큰|그런|어떤|다른|하는|될|많은|힘든|생긴)$")
+
+_INSERTIONS = (
+    (_EVENT, re.compile("일(?:[이을은도에만]|인|$)")),
+    (re.compile("[은는]$"), re.compile("엿(?:[이을도]|$)")),
+    (re.compile("^잘$"), re.compile("입|익|읽|잊")),
+)
+"""Words whose meeting inserts ㄴ (after ㄹ: ㄹ): 할 일, 먹은 엿, 잘 입다."""
 
 
 def pronounce(words: list[str], pause_after: list[bool], respeller: Respeller) -> list[str]:
@@ -38,10 +45,7 @@ def _join(before: str, word: str, syllables: list[Syllable]) -> None:
     first = syllables[0]
     if first.onset in ko_rules.TENSE and _makes_tense(before, word):
         first.onset = ko_rules.TENSE[first.onset]
-    inserts = _EVENT.match(before) and re.match("일(?:[이을은도에만]|인|$)", word)
-    inserts = inserts or (re.search("[은는]$", before) and re.match("엿(?:[이을도]|$)", word))
-    inserts = inserts or (before == "잘" and re.match("입|익|읽|잊", word))
-    if inserts:
+    if any(left.search(before) and right.match(word) for left, right in _INSERTIONS):
         first.onset = "ㄹ" if coda_of(before[-1]) == "ㄹ" else "ㄴ"
 
 

@@ -35,7 +35,7 @@ def _digits(number: str) -> str:
 
 
 def _email(match: re.Match[str]) -> str:
-    return _address(match[1]) + "アットマーク" + _address(match[2])
+    return _address(match[1]) + "・アットマーク・" + _address(match[2])
 
 
 def _url(match: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def _address(address: str) -> str:
             spoken.append(_digits(part))
         else:
             spoken.append(names.get(part) or ADDRESS_WORDS.get(part.lower()) or part)
-    return "".join(spoken)
+    return "・".join(spoken)
 
 
 def _letters(match: re.Match[str]) -> str:
@@ -101,7 +101,7 @@ def _half_day(match: re.Match[str]) -> str:
 
 def _groups(match: re.Match[str]) -> str:
     country = "プラス" if match.group().startswith("+") else ""
-    return country + "ノ".join(_digits(group) for group in re.findall(r"\d+", match.group()))
+    return country + "ノ・".join(_digits(group) for group in re.findall(r"\d+", match.group()))
 
 
 def _postcode(match: re.Match[str]) -> str:
