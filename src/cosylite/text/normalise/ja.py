@@ -35,7 +35,7 @@ def _digits(number: str) -> str:
 
 
 def _email(match: re.Match[str]) -> str:
-    return _address(match[1]) + "・アットマーク・" + _address(match[2])
+    return _address(match[1]) + " アットマーク " + _address(match[2])
 
 
 def _url(match: re.Match[str]) -> str:
@@ -60,7 +60,7 @@ def _address(address: str) -> str:
             spoken.append(_digits(part))
         else:
             spoken.append(names.get(part) or ADDRESS_WORDS.get(part.lower()) or part)
-    return "・".join(spoken)
+    return " ".join(spoken)
 
 
 def _letters(match: re.Match[str]) -> str:
@@ -101,7 +101,7 @@ def _half_day(match: re.Match[str]) -> str:
 
 def _groups(match: re.Match[str]) -> str:
     country = "プラス" if match.group().startswith("+") else ""
-    return country + "ノ・".join(_digits(group) for group in re.findall(r"\d+", match.group()))
+    return country + "ノ ".join(_digits(group) for group in re.findall(r"\d+", match.group()))
 
 
 def _postcode(match: re.Match[str]) -> str:
@@ -154,6 +154,11 @@ def _hyphen(match: re.Match[str]) -> str:
     return f"{match[1]}の{match[2]}"
 
 
+def _weekdays(match: re.Match[str]) -> str:
+    names = dict(zip("月火水木金土日", ("ゲツ", "カ", "スイ", "モク", "キン", "ド", "ニチ"), strict=True))
+    return f"{names[match[1]]}から{names[match[2]]}"
+
+
 def _version(match: re.Match[str]) -> str:
     return "テン".join(_digits(part) if len(part) > 2 else part for part in match.group().split("."))
 
@@ -174,7 +179,7 @@ _RULES: tuple[_Rule, ...] = (
         _url,
     ),
     (
-        re.compile(rf"(?<![A-Za-z0-9])(?:{_any_of(ABBREVIATIONS)})(?![A-Za-z0-9])"),
+        re.compile(rf"(?<![A-Za-z0-9])(?:{_any_of(ABBREVIATIONS)})(?:(?<=\.)|(?![A-Za-z0-9]))"),
         lambda match: ABBREVIATIONS[match.group()],
     ),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda match: ""),
@@ -200,18 +205,19 @@ _RULES: tuple[_Rule, ...] = (
         _groups,
     ),
     (re.compile(r"(?<![\d-])(?:0\d{1,3}-\d{2,4}-\d{3,4}|\d{2,6}(?:-\d{2,7}){2,})(?!\d)"), _groups),
-    (re.compile(r"(?<!\d)1(?:10|19|18|04|17)(?=番(?![目線地号]))"), _long_number),
+    (re.compile(r"(?<!\d)110(?=番(?![目線地号]))"), lambda match: "ヒャクトー"),
     (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[½⅓⅔¼¾⅕⅛]"), _single_fraction),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|[千万億兆]|百万|千万)?"), _money),
-    (re.compile(rf"(?:(時速|秒速)\s?)?({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
+    (re.compile(rf"(?:(時速|秒速|風速)\s?)?({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
     (re.compile(rf"(?<![\d.])([-−–])?({_NUMBER})\s?(?:℉|°F)"), _fahrenheit),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
     (re.compile(rf"(?<=[\d年月日時分秒人個円回歳度本枚名割ルトム])\s?{_RANGE}\s?(?=[\d前後])"), lambda match: "から"),
-    (re.compile(rf"(?<=[月火水木金土]){_RANGE}(?=[火水木金土日])"), lambda match: "から"),
+    (re.compile(rf"([月火水木金土])曜?{_RANGE}([火水木金土日])(?![一-龥]*日)"), _weekdays),
     (re.compile(rf"(?<=[\d時分日年月]){_RANGE}"), lambda match: "から"),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}"), _version),
     (re.compile(r"(?<![\d-])\d+(?:-\d+){2,}(?!\d)"), lambda match: match.group().replace("-", "の")),
+    (re.compile(r"(?<=\d)[-−–](?=\d+\s?=)"), lambda match: "ひく"),
     (re.compile(r"(?<![\d.])(\d+)[-−–](\d+)(?![\d.])"), _hyphen),
     (re.compile(r"(?<=[\dA-Za-z²³)])\s?=\s?"), lambda match: "イコール"),
     (re.compile(r"(?<=[\dxy²³)])\s?\+\s?(?=[\dxy(])"), lambda match: "たす"),
@@ -219,7 +225,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<=[\dxy²³)])\s?÷\s?(?=[\dxy(])"), lambda match: "わる"),
     (re.compile(r"(?<=[\dxy²³)])(?:\s?[−–]\s?|\s-\s)(?=[\dxy(])"), lambda match: "ひく"),
     (re.compile(r"(?<![\dA-Za-z])[-−–](?=\d)"), lambda match: "マイナス"),
-    (re.compile(r"(?<!\d)0\d+(?![\d.年月日時分秒歳回人])|\d{17,}"), _long_number),
+    (re.compile(r"(?<![\d.])0\d+(?![\d.年月日時分秒歳回人])|\d{17,}"), _long_number),
     (re.compile(r"(?<![A-Za-z])[A-Z]{1,5}(?![A-Za-z])"), _letters),
     (re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])"), _letters),
     (re.compile(rf"[{re.escape(''.join(SIGNS))}〜～]"), lambda match: SIGNS.get(match.group(), "ー")),

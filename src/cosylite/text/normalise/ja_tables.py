@@ -109,7 +109,7 @@ LETTERS = MappingProxyType(
 ADDRESS_WORDS = MappingProxyType(
     {
         "com": "コム", "net": "ネット", "org": "オーグ", "jp": "ジェーピー", "co": "シーオー",
-        "www": "ダブリュー・ダブリュー・ダブリュー", "io": "アイオー", "ai": "エーアイ", "kr": "ケーアール",
+        "www": "ダブリュー ダブリュー ダブリュー", "io": "アイオー", "ai": "エーアイ", "kr": "ケーアール",
         "cn": "シーエヌ", "edu": "エデュ", "gov": "ガブ", "info": "インフォ", "example": "イグザンプル",
         "test": "テスト", "gmail": "ジーメール", "yahoo": "ヤフー", "google": "グーグル", "mail": "メール",
         "support": "サポート", "contact": "コンタクト", "admin": "アドミン", "github": "ギットハブ",

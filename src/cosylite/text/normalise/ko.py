@@ -66,6 +66,18 @@ def _month(month: int) -> str:
     return {6: "유", 10: "시"}.get(month, sino(str(month))) + "월"
 
 
+def _month_day(match: re.Match[str]) -> str | None:
+    month, day = int(match[1]), int(match[2])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return None
+    return f"{_month(month)} {sino(str(day))}일 {match[3]}요일"
+
+
+def _commemoration(match: re.Match[str]) -> str:
+    """Days known by their date: 3·1, 6.25."""
+    return digits("".join(re.findall(r"\d", match.group())), "영")
+
+
 def _year_month(match: re.Match[str]) -> str | None:
     return f"{sino(match[1])}년 {_month(int(match[2]))}" if 1 <= int(match[2]) <= 12 else None
 
@@ -211,7 +223,7 @@ _RULES: tuple[_Rule, ...] = (
         _url,
     ),
     (
-        re.compile(rf"(?<![A-Za-z0-9])(?:{_any_of(ABBREVIATIONS)})(?![A-Za-z0-9])"),
+        re.compile(rf"(?<![A-Za-z0-9])(?:{_any_of(ABBREVIATIONS)})(?:(?<=\.)|(?![A-Za-z0-9]))"),
         lambda match: ABBREVIATIONS[match.group()],
     ),
     (re.compile(r"(?:(시속|초속)\s?)?(\d[\d,]*(?:\.\d+)?)\s?(km/h|㎞/h|kph|m/s|km/s)(?![A-Za-z])"), _speed),
@@ -221,7 +233,7 @@ _RULES: tuple[_Rule, ...] = (
         re.compile(r"\b(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm]\b\.?)"),
         _half_day,
     ),
-    (re.compile(r"(?<!\d)(\d{4})[./-]\s?(\d{1,2})[./-]\s?(\d{1,2})(?!\d)\.?(?=[^\d]|$)"), _date),
+    (re.compile(r"(?<![\d.])(\d{4}|(?<=['’])\d{2})[./-]\s?(\d{1,2})[./-]\s?(\d{1,2})(?!\d)\.?(?=[^\d]|$)"), _date),
     (re.compile(r"(?<![\d.-])(\d{4})[./-](0[1-9]|1[0-2])(?![\d.-])"), _year_month),
     (re.compile(r"(?<![\d:])(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?![\d:])"), _time),
     (re.compile(r"(?<!\d)(\d+)\s?:\s?(\d+)(?!\d)"), _score),
@@ -232,16 +244,21 @@ _RULES: tuple[_Rule, ...] = (
         _groups,
     ),
     (re.compile(r"(?<!\d)1(?:1[0-9]|20|01|32|88)(?=(?:에|로|으로|나|번으로|구급|구조|신고|센터)(?!\d))"), _emergency),
+    (re.compile(r"([1-4])/4\s?분기"), lambda match: f"{sino(match[1])}사분기"),
+    (re.compile(r"(\d{1,2})/(\d{1,2})\s?[(（]([월화수목금토일])(?:요일)?[)）]"), _month_day),
+    (re.compile(r"\d{1,2}\.\d{1,2}(?=\s?(?:전쟁|혁명|민주|광복절|절(?![가-힣])|사태|사변|운동|참전))"), _commemoration),
     (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[¼-¾⅐-⅞]"), _single_fraction),
-    (re.compile(r"\d+(?:[·ㆍ‧]\d+)+"), lambda match: digits("".join(re.findall(r"\d", match.group())), "영")),
+    (re.compile(r"\d+(?:[·ㆍ‧]\d+)+"), _commemoration),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|천|만|억|조|백만|천만)?"), _money),
     (re.compile(rf"({_NUMBER})\s?{_RANGE}\s?({_NUMBER})"), _range),
     (re.compile(rf"(?<=[%가-힣A-Za-z℃]){_RANGE}\s?(?=[\d월화수목금토일])"), lambda match: "에서 "),
+    (re.compile(rf"(?<=[시분초일월년트]){_RANGE}\s?(?=[가-힣])"), lambda match: "에서 "),
     (re.compile(rf"(?<=\d)([시분일월년]?){_RANGE}"), lambda match: match[1] + "부터"),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}"), _version),
     (re.compile(r"(?<![\d-])\d+(?:-\d+){2,}(?!\d)"), _chain),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
+    (re.compile(r"(?<=\d)[-−–](?=\d+\s?=)"), lambda match: " 빼기 "),
     (re.compile(r"(?<![\d.])(\d+)-(\d+)(?![\d.])"), _hyphen),
     (re.compile(r"(?<=[\d²³)A-Za-z])\s?=\s?"), _equals),
     (re.compile(r"(?<=[\d²³)xy])\s?([+×÷−–x]|(?<=\s)-(?=\s))\s?(?=[\d(xy])"), _operator),
