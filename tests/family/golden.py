@@ -1,12 +1,13 @@
 """Where the golden cases are, and how results are held against them.
 
-`COSYLITE_GOLDEN` may name another folder of the same layout: one that holds v1, v2, v3, common and text, or one above it.
+`COSYLITE_GOLDEN` may name another folder of the same layout: one with v1, v2, v3, common and text, or one above it.
 """
 
 import os
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +36,7 @@ def checkpoint(family: str) -> Checkpoint:
     return load_checkpoint(ROOT / family)
 
 
-class Case(dict[str, NDArray]):
+class Case(dict[str, NDArray[Any]]):
     """The arrays of one file, and the family they belong to."""
 
     def __init__(self, path: Path) -> None:

@@ -31,12 +31,15 @@ SILENT = {"v3": frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323})}
 def mel_of(case: Case, tokens: list[int]) -> torch.Tensor:
     """Mel of a whole sentence with the prompt of the case."""
     flow = checkpoint(case.family).model.flow
+    mel: torch.Tensor
     prompt = "in.prompt_speech_token" if "in.prompt_speech_token" in case else "in.prompt_token"
     given = [torch.tensor([tokens]), torch.tensor([case.ids(prompt)], dtype=torch.long)]
     rest = [torch.from_numpy(case[name]) for name in ("in.prompt_feat", "in.embedding")]
     if isinstance(flow, TokenFlow):
-        return flow(*given, *rest, torch.from_numpy(case["in.z"]), STEPS)[0]
-    return flow(*given, *rest, flow_noise(), STEPS)
+        mel = flow(*given, *rest, torch.from_numpy(case["in.z"]), STEPS)[0]
+    else:
+        mel = flow(*given, *rest, flow_noise(), STEPS)
+    return mel
 
 
 def check_waveform(case: Case, mel: torch.Tensor) -> None:
@@ -49,8 +52,10 @@ def check_waveform(case: Case, mel: torch.Tensor) -> None:
 def test_text_to_waveform(path: Path) -> None:
     case = Case(path)
     config, lm = checkpoint(case.family).config, checkpoint(case.family).model.lm
-    model = TorchTokenModel(lm, control_ids(case.family, config.lm.speech_tokens))
-    prompt = Prompt(case.ids("in.text"), case.ids("in.prompt_text"), case.ids("in.prompt_speech_token"), case["in.embedding"])
+    model = TorchTokenModel(lm, control_ids(config.family, config.lm.speech_tokens))
+    prompt = Prompt(
+        case.ids("in.text"), case.ids("in.prompt_text"), case.ids("in.prompt_speech_token"), case["in.embedding"]
+    )
     tokens = list(decode(model, prompt, greedy))
     assert tokens == case.ids("out.llm_tokens")
     tokens = list(limit_silence(tokens, SILENT.get(case.family, frozenset())))

@@ -39,7 +39,9 @@ def test_estimator(path: Path) -> None:
             close(f"{case.family} flow estimator", found, case[name], ESTIMATOR_TOLERANCE)
 
 
-def check_solver(case: Case, flow: TokenFlow | CausalFlow, start: torch.Tensor, given: Condition, streaming: bool) -> None:
+def check_solver(
+    case: Case, flow: TokenFlow | CausalFlow, start: torch.Tensor, given: Condition, streaming: bool
+) -> None:
     """Hold the first and the last step of the solver against the stored ones."""
     close(f"{case.family} flow times", [step.time for step in STEPS], case["out.t_steps"], 1e-6)
     close(f"{case.family} flow condition", given.mu, case["out.mu"], TOLERANCE)
@@ -52,7 +54,12 @@ def check_solver(case: Case, flow: TokenFlow | CausalFlow, start: torch.Tensor, 
     rows = case["out.est_step0"]
     guidance = flow.config.guidance
     close(f"{case.family} flow velocity", velocity, (1 + guidance) * rows[:1] - guidance * rows[1:], TOLERANCE)
-    close(f"{case.family} flow before last step", flow.solve(start, given, STEPS[:-1], streaming=streaming), case["out.x_step9"], TOLERANCE)
+    close(
+        f"{case.family} flow before last step",
+        flow.solve(start, given, STEPS[:-1], streaming=streaming),
+        case["out.x_step9"],
+        TOLERANCE,
+    )
 
 
 @pytest.mark.parametrize("path", V1_FLOWS, ids=case_name)
@@ -98,11 +105,25 @@ def test_causal_flow(path: Path) -> None:
     target, prompt, feat = tokens(case, "in.token"), tokens(case, "in.prompt_token"), tensor(case, "in.prompt_feat")
     joined = torch.cat([prompt, target], 1)
     states = flow.encode(joined, streaming=streaming, finalize=finalize)
-    close(f"{case.family} flow encoder", states, case["out.encoder" if case.family == "v2" else "out.pre_lookahead"], TOLERANCE)
+    close(
+        f"{case.family} flow encoder",
+        states,
+        case["out.encoder" if case.family == "v2" else "out.pre_lookahead"],
+        TOLERANCE,
+    )
     mu = flow.mu(joined, streaming=streaming, finalize=finalize)
     given = flow.condition(mu, tensor(case, "in.embedding"), feat)
     check_solver(case, flow, tensor(case, "in.z"), given, streaming)
-    mel = flow(target, prompt, feat, tensor(case, "in.embedding"), tensor(case, "in.z"), STEPS, streaming=streaming, finalize=finalize)
+    mel = flow(
+        target,
+        prompt,
+        feat,
+        tensor(case, "in.embedding"),
+        tensor(case, "in.z"),
+        STEPS,
+        streaming=streaming,
+        finalize=finalize,
+    )
     close(f"{case.family} flow mel", mel, case["out.mel"], TOLERANCE)
 
 

@@ -41,7 +41,9 @@ def recorder(family: str) -> Recorder:
 
 
 def prompt_of(case: Case) -> Prompt:
-    return Prompt(case.ids("in.text"), case.ids("in.prompt_text"), case.ids("in.prompt_speech_token"), case["in.embedding"])
+    return Prompt(
+        case.ids("in.text"), case.ids("in.prompt_text"), case.ids("in.prompt_speech_token"), case["in.embedding"]
+    )
 
 
 def limits_of(case: Case) -> Limits:

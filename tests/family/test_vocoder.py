@@ -66,7 +66,9 @@ def test_waveform(path: Path) -> None:
             found = hift.decode(mel, torch.from_numpy(case[source]))
             close(f"{case.family} waveform", found, case[wave], WAVE_TOLERANCE)
     silent = torch.zeros_like(torch.from_numpy(case["out.source"]))
-    close(f"{case.family} waveform, silent source", hift.decode(mel, silent), case["out.wav_zero_source"], WAVE_TOLERANCE)
+    close(
+        f"{case.family} waveform, silent source", hift.decode(mel, silent), case["out.wav_zero_source"], WAVE_TOLERANCE
+    )
     if "out.source_nofinal" in case:
         found = hift.decode(mel, torch.from_numpy(case["out.source_nofinal"]), finalize=False)
         close(f"{case.family} waveform, unfinished", found, case["out.wav_nofinal"], WAVE_TOLERANCE)

@@ -1,4 +1,4 @@
-"""What the models of the CosyVoice family hear of a prompt: mels for the flow, the speech tokenizer and the speaker network.
+"""What the CosyVoice models hear of a prompt: mels for the flow and the tokenizer, features for the speaker network.
 
 All functions take mono samples (N,) in -1..1 at the rate they name.
 """
@@ -104,7 +104,7 @@ def slaney_filters(sample_rate: int, n_fft: int, bands: int, high: float) -> NDA
     bins = np.arange(n_fft // 2 + 1) * sample_rate / n_fft
     rise = (bins - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
     fall = (edges[2:, None] - bins) / (edges[2:] - edges[1:-1])[:, None]
-    filters = np.maximum(0, np.minimum(rise, fall)) * (2 / (edges[2:] - edges[:-2]))[:, None]
+    filters: NDArray[np.float64] = np.maximum(0, np.minimum(rise, fall)) * (2 / (edges[2:] - edges[:-2]))[:, None]
     filters.setflags(write=False)
     return filters
 
@@ -114,14 +114,14 @@ def _kaldi_filters(bands: int, n_fft: int, low: float = 20.0) -> NDArray[np.floa
     """Triangles (bands, n_fft / 2), straight on the mel scale, from `low` Hz to half the rate."""
 
     def mel(hz: NDArray[np.float64]) -> NDArray[np.float64]:
-        return 1127 * np.log(1 + hz / 700)
+        scaled: NDArray[np.float64] = 1127 * np.log(1 + hz / 700)
+        return scaled
 
-    edges = np.linspace(*mel(np.array([low, SPEECH_RATE / 2])), bands + 2)
+    first, last = mel(np.array([low, SPEECH_RATE / 2]))
+    edges = np.linspace(first, last, bands + 2)
     bins = mel(np.arange(n_fft // 2) * SPEECH_RATE / n_fft)
     rise = (bins - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
     fall = (edges[2:, None] - bins) / (edges[2:] - edges[1:-1])[:, None]
-    filters = np.maximum(0, np.minimum(rise, fall))
+    filters: NDArray[np.float64] = np.maximum(0, np.minimum(rise, fall))
     filters.setflags(write=False)
     return filters
-
-

@@ -28,14 +28,15 @@ class _DataLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not accepted", self.peek_event().start_mark)
+            raise yaml.composer.ComposerError(None, None, "aliases are not accepted", None)
         return super().compose_node(parent, index)
 
 
 def _construct_object(loader: _DataLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
     name = suffix.rsplit(".", 1)[-1]
     if isinstance(node, yaml.MappingNode):
-        return {"class": name, **loader.construct_mapping(node, deep=True)}
+        values: dict[Any, Any] = loader.construct_mapping(node, deep=True)
+        return {"class": name, **values}
     if isinstance(node, yaml.SequenceNode):
         return {"class": name, "arguments": loader.construct_sequence(node, deep=True)}
     return {"class": name}

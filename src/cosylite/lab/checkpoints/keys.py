@@ -176,15 +176,15 @@ def _vocoder(model: HiFT) -> list[Pair]:
     pairs: list[Pair] = []
     for stage in range(len(model.config.rates)):
         for kernel in range(kernels):
-            pairs += _under(f"blocks.{stage}.{kernel}", f"resblocks.{stage * kernels + kernel}", block)
+            pairs += _under(f"stages.{stage}.blocks.{kernel}", f"resblocks.{stage * kernels + kernel}", block)
     return [
         *pairs,
-        *_under("source_blocks.*", "source_resblocks.*", block),
+        *_under("stages.*.source_block", "source_resblocks.*", block),
         *[(f"pitch_predictor.convs.{i}", f"f0_predictor.condnet.{2 * i}") for i in range(5)],
         ("pitch_predictor.out", "f0_predictor.classifier"),
         ("mix", "m_source.l_linear"),
         ("first", "conv_pre"),
-        ("up.*.conv", "ups.*"),
-        ("source_down", "source_downs"),
+        ("stages.*.up.conv", "ups.*"),
+        ("stages.*.source_down", "source_downs.*"),
         ("last", "conv_post"),
     ]

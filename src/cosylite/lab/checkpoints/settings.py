@@ -1,7 +1,7 @@
 """From the official settings (yaml of a release or config.json of a toy) to our configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from cosylite.errors import BundleError
@@ -194,28 +194,29 @@ def _flow(section: Section, family: Family) -> FlowConfig:
     guidance = guidance.section("content") if "content" in guidance else guidance
     guidance.require(solver="euler", t_scheduler="cosine")
     estimator = decoder.section("estimator")
-    shared = {
-        "estimator": _dit(estimator) if family == "v3" else _unet(estimator, causal=family == "v2"),
-        "input_size": section.get("input_size", int),
-        "mel": section.get("output_size", int),
-        "speaker_size": section.get("spk_embed_dim", int),
-        "speech_tokens": section.get("vocab_size", int),
-        "token_rate": section.get("input_frame_rate", int),
-        "guidance": guidance.get("inference_cfg_rate", float),
-    }
+    shared = FlowConfig(
+        estimator=_dit(estimator) if family == "v3" else _unet(estimator, causal=family == "v2"),
+        input_size=section.get("input_size", int),
+        mel=section.get("output_size", int),
+        speaker_size=section.get("spk_embed_dim", int),
+        speech_tokens=section.get("vocab_size", int),
+        token_rate=section.get("input_frame_rate", int),
+        guidance=guidance.get("inference_cfg_rate", float),
+    )
     if family == "v1":
         section.section("length_regulator").require(sampling_ratios=[1, 1, 1, 1])
-        return FlowConfig(**shared, encoder=_encoder(section.section("encoder"), "linear"))
-    shared |= {
-        "look_ahead": section.get("pre_lookahead_len", int),
-        "frames_per_token": section.get("token_mel_ratio", int),
-    }
+        return replace(shared, encoder=_encoder(section.section("encoder"), "linear"))
+    shared = replace(
+        shared,
+        look_ahead=section.get("pre_lookahead_len", int),
+        frames_per_token=section.get("token_mel_ratio", int),
+    )
     if family == "v2":
         encoder = section.section("encoder")
         chunk = encoder.get("static_chunk_size", int)
-        return FlowConfig(**shared, encoder=_encoder(encoder, "linear"), token_chunk=chunk)
+        return replace(shared, encoder=_encoder(encoder, "linear"), token_chunk=chunk)
     channels = section.section("pre_lookahead_layer").get("channels", int)
-    return FlowConfig(**shared, look_ahead_channels=channels)
+    return replace(shared, look_ahead_channels=channels)
 
 
 def _unet(section: Section, *, causal: bool) -> UNetConfig:

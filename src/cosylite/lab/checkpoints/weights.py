@@ -1,6 +1,7 @@
 """Weights of one network: read without executing anything, matched key by key."""
 
 import pickle
+import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,20 @@ from torch import Tensor, nn
 from cosylite.errors import BundleError
 from cosylite.lab.checkpoints.keys import UNUSED, official_names
 
+_PICKLE_START = b"\x80"
+_DAMAGE = (
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+)
+"""What torch raises on bytes that make no sense."""
 _G_NAMES = (".parametrizations.weight.original0", ".weight_g")
 _V_NAMES = (".parametrizations.weight.original1", ".weight_v")
 
@@ -31,19 +46,28 @@ def read_torch(path: Path) -> object:
     """Read a torch file, tensors and plain containers only; raises `BundleError` if it holds or needs more."""
     if not path.is_file():
         raise BundleError(f"{path} is missing; download the complete model", code="missing_file", param=path.name)
+    if not zipfile.is_zipfile(path):
+        with path.open("rb") as file:
+            raise _unsafe(path) if file.read(1) == _PICKLE_START else _damaged(path)
     try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except pickle.UnpicklingError as error:
-        raise BundleError(
-            f"{path} holds more than tensors (code or foreign objects), which is never loaded; "
-            "get the file from the official release",
-            code="unsafe_checkpoint",
-            param=path.name,
-        ) from error
-    except (RuntimeError, EOFError, ValueError, OSError, zipfile.BadZipFile) as error:
-        raise BundleError(
-            f"{path} is damaged or incomplete; download it again", code="damaged_file", param=path.name
-        ) from error
+        raise _unsafe(path) from error
+    except _DAMAGE as error:
+        raise _damaged(path) from error
+
+
+def _unsafe(path: Path) -> BundleError:
+    return BundleError(
+        f"{path} holds more than tensors (code or foreign objects), which is never loaded; "
+        "get the file from the official release",
+        code="unsafe_checkpoint",
+        param=path.name,
+    )
+
+
+def _damaged(path: Path) -> BundleError:
+    return BundleError(f"{path} is damaged or incomplete; download it again", code="damaged_file", param=path.name)
 
 
 def fold_weight_norm(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

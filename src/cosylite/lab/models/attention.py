@@ -39,7 +39,9 @@ class KeyValueCache:
     def create(cls, layers: int, batch: int, heads: int, head_size: int, capacity: int) -> "KeyValueCache":
         """Empty cache for `capacity` rows."""
         shape = (batch, heads, capacity, head_size)
-        return cls([LayerCache(torch.zeros(shape), torch.zeros(shape)) for _ in range(layers)], torch.zeros(batch).long())
+        return cls(
+            [LayerCache(torch.zeros(shape), torch.zeros(shape)) for _ in range(layers)], torch.zeros(batch).long()
+        )
 
     def advance(self, rows: int) -> Tensor:
         """Positions (B, rows) of the next rows of every sequence, which now count as used."""
@@ -110,7 +112,7 @@ class Attention(nn.Module):
         """Queries (B, H, T, D), keys and values (B, H_kv, T, D) of rows `x` (B, T, width)."""
 
         def split(rows: Tensor, heads: int) -> Tensor:
-            return rows.unflatten(-1, (heads, self.head_size)).transpose(1, 2)
+            return rows.view(*rows.shape[:2], heads, self.head_size).transpose(1, 2)
 
         return (
             split(self.query(x), self.heads),
@@ -162,8 +164,7 @@ def rotate_first_head(positions: Tensor, size: int, theta: float) -> Rotate:
     cos, sin = turn.cos().float(), turn.sin().float()
 
     def rotate(x: Tensor) -> Tensor:
-        head = x[:, :1].unflatten(-1, (-1, 2))
-        even, odd = head[..., 0], head[..., 1]
+        even, odd = x[:, :1, :, 0::2], x[:, :1, :, 1::2]
         turned = torch.stack([even * cos - odd * sin, odd * cos + even * sin], -1).flatten(-2)
         return torch.cat([turned, x[:, 1:]], 1)
 
@@ -206,8 +207,8 @@ class RelativeAttention(Attention):
     def distance_scores(self, q: Tensor, positions: Tensor, keys: int) -> Tensor:
         """Scores (B, H, T, keys) of queries (B, H, T, D) at `positions` (B or 1, T) for the keys 0 .. keys - 1."""
         width = self.position.weight.shape[0]
-        weight = self.position.weight.unflatten(0, (self.heads, self.head_size))
-        even, odd = (q @ weight).unflatten(-1, (-1, 2)).unbind(-1)
+        spread = q @ self.position.weight.view(self.heads, self.head_size, width)
+        even, odd = spread[..., 0::2], spread[..., 1::2]
         at_query = angles(positions, width, 1e4)[:, None]
         cos, sin = at_query.cos().float(), at_query.sin().float()
         turned = torch.cat([even * sin + odd * cos, odd * sin - even * cos], -1)

@@ -48,7 +48,7 @@ class TransformerLMConfig:
     """Size of the rows the transformer is fed with."""
     text_encoder: EncoderConfig = EncoderConfig()
     backbone: EncoderConfig = EncoderConfig(input_size=1024, layers=14)
-    sampling: SamplingSettings = SamplingSettings()
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class QwenLMConfig:
     mix: tuple[int, int] = (5, 15)
     """Text and speech tokens per block when text arrives piece by piece."""
     backbone: QwenConfig = QwenConfig()
-    sampling: SamplingSettings = SamplingSettings()
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
 
 
 @dataclass(frozen=True)

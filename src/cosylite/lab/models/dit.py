@@ -26,7 +26,10 @@ class DiTBlock(nn.Module):
         width = config.width
         self.modulation = nn.Linear(width, 6 * width)
         self.attention = Attention(width, config.heads, config.head_size)
-        self.up, self.down = nn.Linear(width, config.feed_forward * width), nn.Linear(config.feed_forward * width, width)
+        self.up, self.down = (
+            nn.Linear(width, config.feed_forward * width),
+            nn.Linear(config.feed_forward * width, width),
+        )
 
     def forward(self, x: Tensor, time: Tensor, mask: Tensor, frames: Tensor, rotate: Rotate) -> Tensor:
         """(B, T, width) to the same shape; `frames` (B, T, 1) is 0 where the output of attention is dropped."""
@@ -34,7 +37,8 @@ class DiTBlock(nn.Module):
         y = self.attention(modulate(x, shift_a, scale_a), mask, rotate=rotate) * frames
         x = x + gate_a[:, None] * y
         y = self.down(F.gelu(self.up(modulate(x, shift_m, scale_m)), approximate="tanh"))
-        return x + gate_m[:, None] * y
+        out: Tensor = x + gate_m[:, None] * y
+        return out
 
 
 class DiT(nn.Module):

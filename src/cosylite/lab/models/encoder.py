@@ -95,7 +95,8 @@ class LookAhead(nn.Module):
         y = x.transpose(1, 2)
         y = F.pad(y, (0, self.look_ahead)) if future is None else torch.cat([y, future.transpose(1, 2)], -1)
         y = F.leaky_relu(self.first(y))
-        return x + self.second(F.pad(y, (2, 0))).transpose(1, 2)
+        out: Tensor = x + self.second(F.pad(y, (2, 0))).transpose(1, 2)
+        return out
 
 
 class UpsamplingEncoder(nn.Module):

@@ -41,7 +41,9 @@ def guided(estimator: Estimator, x: Tensor, time: float, given: Condition, guida
     """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call."""
     batch = [torch.cat([value, torch.zeros_like(value)]) for value in (given.mu, given.speaker, given.prompt)]
     mask = torch.ones(2, 1, x.shape[-1])
-    rows = estimator(x.expand(2, -1, -1), mask, batch[0], torch.full((2,), time), batch[1], batch[2], streaming=streaming)
+    rows = estimator(
+        x.expand(2, -1, -1), mask, batch[0], torch.full((2,), time), batch[1], batch[2], streaming=streaming
+    )
     return (1 + guidance) * rows[:1] - guidance * rows[1:]
 
 
@@ -193,8 +195,9 @@ class CausalFlow(Flow):
         future = None if finalize else rows[:, -ahead:]
         rows = rows if finalize else rows[:, :-ahead]
         if isinstance(self.encoder, UpsamplingEncoder):
-            return self.encoder(rows, future=future, streaming=streaming)
-        out: Tensor = self.encoder(rows, future)
+            out: Tensor = self.encoder(rows, future=future, streaming=streaming)
+        else:
+            out = self.encoder(rows, future)
         return out
 
     def mu(self, tokens: Tensor, *, streaming: bool, finalize: bool) -> Tensor:

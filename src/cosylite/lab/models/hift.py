@@ -3,6 +3,8 @@
 v3 is causal: convolutions look to the left only, apart from a few future mel frames at the input.
 """
 
+import math
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -118,6 +120,29 @@ class SourceDown(nn.Conv1d):
         return super().forward(F.pad(x, self.pad))
 
 
+class FilterStage(nn.Module):
+    """One step up in rate: the source joins, then three blocks of different kernels are averaged."""
+
+    def __init__(self, config: VocoderConfig, stage: int) -> None:
+        super().__init__()
+        causal, last = config.causal, len(config.rates) - 1
+        size, out = config.channels >> stage, config.channels >> (stage + 1)
+        self.slope, self.is_last = config.slope, stage == last
+        self.up = Upsample(size, out, config.rates[stage], config.kernels[stage], causal=causal)
+        self.source_down = SourceDown(config.n_fft + 2, out, math.prod(config.rates[stage + 1 :]), causal=causal)
+        kernel, dilations = config.source_kernels[stage], config.source_dilations[stage]
+        self.source_block = SnakeBlock(out, kernel, dilations, causal=causal)
+        shapes = zip(config.block_kernels, config.block_dilations, strict=True)
+        self.blocks = nn.ModuleList(SnakeBlock(out, k, d, causal=causal) for k, d in shapes)
+
+    def forward(self, x: Tensor, source: Tensor) -> Tensor:
+        """(B, size, T) and the spectrum of the source to (B, out, T * rate), one frame more in the last stage."""
+        x = self.up(F.leaky_relu(x, self.slope))
+        x = F.pad(x, (1, 0), mode="reflect") if self.is_last else x
+        x = x + self.source_block(self.source_down(source))
+        return torch.stack([block(x) for block in self.blocks]).mean(0)
+
+
 class HiFT(nn.Module):
     """The vocoder. `pitch`, `excite` and `decode` are its three steps."""
 
@@ -132,17 +157,7 @@ class HiFT(nn.Module):
             if causal
             else PaddedConv(config.mel, config.channels, 7, causal=False)
         )
-        self.up, self.source_down = nn.ModuleList(), nn.ModuleList()
-        self.source_blocks, self.blocks = nn.ModuleList(), nn.ModuleList()
-        for stage, (rate, kernel) in enumerate(zip(config.rates, config.kernels, strict=True)):
-            size, out = config.channels >> stage, config.channels >> (stage + 1)
-            self.up.append(Upsample(size, out, rate, kernel, causal=causal))
-            down = int(np.prod(config.rates[stage + 1 :]))
-            self.source_down.append(SourceDown(bins, out, down, causal=causal))
-            kinds = config.source_kernels[stage], config.source_dilations[stage]
-            self.source_blocks.append(SnakeBlock(out, *kinds, causal=causal))
-            shapes = zip(config.block_kernels, config.block_dilations, strict=True)
-            self.blocks.append(nn.ModuleList(SnakeBlock(out, k, d, causal=causal) for k, d in shapes))
+        self.stages = nn.ModuleList(FilterStage(config, stage) for stage in range(len(config.rates)))
         self.last = PaddedConv(config.channels >> len(config.rates), bins, 7, causal=causal)
 
     def pitch(self, mel: Tensor, *, finalize: bool = True) -> Tensor:
@@ -206,12 +221,8 @@ class HiFT(nn.Module):
             x, source = self._look_right(mel, source, finalize=finalize)
         else:
             x = self.first(mel)
-        last = len(config.rates) - 1
-        for stage, (up, down, block) in enumerate(zip(self.up, self.source_down, self.source_blocks, strict=True)):
-            x = up(F.leaky_relu(x, config.slope))
-            x = F.pad(x, (1, 0), mode="reflect") if stage == last else x
-            x = x + block(down(source))
-            x = torch.stack([b(x) for b in self.blocks[stage]]).mean(0)
+        for stage in self.stages:
+            x = stage(x, source)
         out: Tensor = self.last(F.leaky_relu(x))
         return out
 
@@ -219,7 +230,7 @@ class HiFT(nn.Module):
         config = self.config
         if finalize:
             return self.first(F.pad(mel, (0, config.look_right))), source
-        dropped = int(np.prod(config.rates)) * config.look_right
+        dropped = math.prod(config.rates) * config.look_right
         return self.first(mel[..., : -config.pitch_look_right]), source[..., :-dropped]
 
     def inverse_stft(self, rows: Tensor) -> Tensor:

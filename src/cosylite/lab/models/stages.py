@@ -72,7 +72,7 @@ class TorchTokenModel:
 
 @dataclass(frozen=True)
 class TorchVocoder:
-    """A streaming `Vocoder` on PyTorch. `noise` (1, samples, sines) and `phases` (1, sines) are used from their start."""
+    """A streaming `Vocoder` on PyTorch; every call uses `noise` (1, samples, sines) and `phases` (1, sines) anew."""
 
     hift: HiFT
     noise: Tensor

@@ -104,7 +104,7 @@ class AttentionBlock(nn.Module):
 class Stage(nn.Module):
     """A residual block, its attention blocks, and what changes (or keeps) the frame rate after them."""
 
-    def __init__(self, config: UNetConfig, size: int, out: int, time: int, resample: nn.Module | None) -> None:
+    def __init__(self, config: UNetConfig, size: int, out: int, time: int, resample: nn.Module) -> None:
         super().__init__()
         self.residual = ResidualBlock(size, out, time, causal=config.causal)
         self.attention = nn.ModuleList(
@@ -112,12 +112,13 @@ class Stage(nn.Module):
         )
         self.resample = resample
 
-    def forward(self, x: Tensor, mask: Tensor, time: Tensor, visible: Tensor) -> Tensor:
-        """Frames before resampling: (B, size, T) to (B, out, T)."""
+    def forward(self, x: Tensor, mask: Tensor, time: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, size, T) to frames (B, out, T), and the same at the rate of the next stage."""
         x = self.residual(x, mask, time).transpose(1, 2)
         for block in self.attention:
             x = block(x, visible)
-        return x.transpose(1, 2)
+        x = x.transpose(1, 2)
+        return x, self.resample(x * mask)
 
 
 class UNet(nn.Module):
@@ -132,19 +133,15 @@ class UNet(nn.Module):
         size = config.in_channels
         for level, out in enumerate(widths):
             last = level == len(widths) - 1
-            resample = TimeConv(out, out, 3, causal=causal) if last else nn.Conv1d(out, out, 3, stride=2, padding=1)
-            self.down.append(Stage(config, size, out, time, resample))
+            halve = nn.Conv1d(out, out, 3, stride=2, padding=1)
+            self.down.append(Stage(config, size, out, time, TimeConv(out, out, 3, causal=causal) if last else halve))
             size = out
         for _ in range(config.middle):
-            self.middle.append(Stage(config, size, size, time, None))
+            self.middle.append(Stage(config, size, size, time, nn.Identity()))
         for level, out in enumerate([*widths[-2::-1], widths[0]]):
             last = level == len(widths) - 1
-            resample = (
-                TimeConv(out, out, 3, causal=causal)
-                if last
-                else nn.ConvTranspose1d(out, out, 4, stride=2, padding=1)
-            )
-            self.up.append(Stage(config, 2 * size, out, time, resample))
+            double = nn.ConvTranspose1d(out, out, 4, stride=2, padding=1)
+            self.up.append(Stage(config, 2 * size, out, time, TimeConv(out, out, 3, causal=causal) if last else double))
             size = out
         self.last = ConvBlock(size, size, causal=causal)
         self.out = nn.Conv1d(size, config.out_channels, 1)
@@ -176,18 +173,16 @@ class UNet(nn.Module):
         x = torch.cat([x, mu, speaker[..., None].expand(-1, -1, x.shape[-1]), prompt], 1)
         masks, skips = [mask], []
         for level, stage in enumerate(self.down):
-            x = stage(x, masks[-1], t, self._visible(masks[-1], streaming))
-            skips.append(x)
-            x = stage.resample(x * masks[-1])
+            skip, x = stage(x, masks[-1], t, self._visible(masks[-1], streaming))
+            skips.append(skip)
             if level < len(self.down) - 1:
                 masks.append(masks[-1][..., ::2])
         for stage in self.middle:
-            x = stage(x, masks[-1], t, self._visible(masks[-1], streaming))
-        for stage in self.up:
-            mask, skip = masks.pop() if len(masks) > 1 else masks[0], skips.pop()
+            x, _ = stage(x, masks[-1], t, self._visible(masks[-1], streaming))
+        for stage, skip, level_mask in zip(self.up, reversed(skips), reversed(masks), strict=True):
             x = torch.cat([x[..., : skip.shape[-1]], skip], 1)
-            x = stage.resample(stage(x, mask, t, self._visible(mask, streaming)) * mask)
-        out: Tensor = self.out(self.last(x, masks[0]) * masks[0]) * masks[0]
+            _, x = stage(x, level_mask, t, self._visible(level_mask, streaming))
+        out: Tensor = self.out(self.last(x, mask) * mask) * mask
         return out
 
     def _visible(self, mask: Tensor, streaming: bool) -> Tensor:

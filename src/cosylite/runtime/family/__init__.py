@@ -1,1 +1,1 @@
-"""What surrounds the networks of the official families: sampling, decoding, flow times, chunks, excitation. NumPy only."""
+"""What surrounds the official networks: sampling, decoding, flow times, chunks, excitation. NumPy only."""

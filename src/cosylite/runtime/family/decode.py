@@ -100,9 +100,7 @@ def prompt_rows(model: TokenModel[State], prompt: Prompt) -> Rows:
     return np.concatenate([*parts, model.speech(prompt.prompt_tokens)])
 
 
-def decode(
-    model: TokenModel[State], prompt: Prompt, sampler: Sampler, limits: Limits = Limits()
-) -> Iterator[int]:
+def decode(model: TokenModel[State], prompt: Prompt, sampler: Sampler, limits: Limits = Limits()) -> Iterator[int]:
     """Yield speech tokens until the model ends or the greatest length is reached."""
     controls = model.controls
     least, most = limits.bounds(len(prompt.text))

@@ -39,7 +39,7 @@ def euler_steps(times: NDArray[np.float32]) -> list[Step]:
 def euler(velocity: Callable[[State, float], State], x: State, steps: Sequence[Step]) -> State:
     """Integrate `velocity(x, time)` from `x`."""
     for time, size in steps:
-        x = x + size * velocity(x, time)  # type: ignore[operator]
+        x = x + size * velocity(x, time)  # type: ignore[operator, assignment]
     return x
 
 

@@ -51,7 +51,8 @@ class HarmonicSource:
         config = self.config
         pitch = np.repeat(f0.astype(np.float32), config.samples_per_frame, axis=1)[..., None]
         voiced = (pitch > config.voiced_threshold).astype(np.float32)
-        level = voiced * np.float32(config.noise_deviation) + (1 - voiced) * np.float32(config.amplitude) / np.float32(3)
+        unvoiced_level = (1 - voiced) * np.float32(config.amplitude) / np.float32(3)
+        level = voiced * np.float32(config.noise_deviation) + unvoiced_level
         waves = self._sines(f0.astype(np.float32), phases) * voiced + level * noise[:, : pitch.shape[1]]
         mixed: Array = np.tanh(waves @ self.weight + np.float32(self.bias))
         return mixed[:, None].astype(np.float32)
@@ -59,10 +60,11 @@ class HarmonicSource:
     def _sines(self, f0: Array, phases: Array | None) -> Array:
         """(B, L, sines)."""
         config = self.config
-        step = f0[..., None] * np.arange(1, config.sines + 1, dtype=np.float32) / np.float32(config.sample_rate)
+        multiples = np.arange(1, config.sines + 1).astype(np.float32)
+        step = (f0[..., None] * multiples / np.float32(config.sample_rate)).astype(np.float32)
         if config.phase == "continuous":
-            cycles = _accumulate(np.repeat(step, config.samples_per_frame, axis=1)) % np.float32(1)
-            turn = np.float32(2 * np.pi) * cycles
+            cycles: Array = _accumulate(np.repeat(step, config.samples_per_frame, axis=1)) % np.float32(1)
+            turn: Array = np.float32(2 * np.pi) * cycles
             if phases is not None:
                 turn = turn + phases[:, None].astype(np.float32)
         else:

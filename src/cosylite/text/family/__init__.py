@@ -1,0 +1,1 @@
+"""Text of the official families: their normalisation, their sentence splitting, their tokenizers."""
