@@ -297,3 +297,22 @@ def test_substitution_keeps_the_place(frontend: Frontend) -> None:
     ssml = "<speak>The <sub alias='World Wide Web'>WWW</sub> grew.</speak>"
     (sentence,) = frontend.analyse(ssml)
     assert [word.text for word in sentence.words] == ["The", "WWW", "WWW", "WWW", "grew"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("明日はTeamsでmeetingがあります。", ["ティームズ", "ミーティング"]),
+        ("明日は Teams で会います。", ["ティームズ"]),
+        ("오늘 BTS 콘서트에 갔다.", ["비티에스"]),
+        ("Google에서 Kubernetes를 쓴다.", ["구글", "kˌubəɹnˈɛtiz"]),
+        ("彼は“good morning”と言った。", ["ɡˈʊd", "mˈɔɹnɪŋ"]),
+        ("I love 寿司 and ラーメン.", ["ˌI", "lˈʌv", "ænd"]),
+        ("今日は、OK、大丈夫。", ["ˌOkˈA"]),
+        ("我用Python。", ["pˈIθˌɑn"]),
+    ],
+)
+def test_latin_words_among_others(frontend: Frontend, text: str, words: list[str]) -> None:
+    (sentence,) = frontend.analyse(text)
+    english = [word.reading for spoken in sentence.spans if spoken.span.lang == "en" for word in spoken.words]
+    assert english == words

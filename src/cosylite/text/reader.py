@@ -1,11 +1,13 @@
 """Reads one sentence: language spans, normalisation, readings, and what the user overrides."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
 from cosylite.text.aligned import AlignedText
+from cosylite.text.g2p.ko_latin import LatinReader
 from cosylite.text.g2p.zh_pinyin import LETTER_NAMES
 from cosylite.text.languages import Languages
 from cosylite.text.lexicon import Lexicon
@@ -19,6 +21,8 @@ T = TypeVar("T")
 Source = Callable[[int, int], str]
 """The text as typed between two positions."""
 
+_LATIN = re.compile(r"[A-Za-z]+")
+_FEW_WORDS = re.compile(r" *[^\W_][\w.&'’+#-]*(?: [^\W_][\w.&'’+#-]*)? *")
 _MARKS = {"，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "｡": ".", "！": "!", "？": "?", "–": "—", "―": "—"}
 _MARKS |= {mark: mark for mark in ";:,.!?—…"}
 
@@ -66,6 +70,7 @@ class SentenceReader:
         self._han = default_han
         self._last: Lang | None = None
         self._skip_unknown = skip_unknown
+        self._korean_latin = LatinReader()
 
     def read(self, text: AlignedText, styles: Sequence[Style], source: Source, pause: float | None) -> Sentence | None:
         """One sentence, or None where nothing in it is spoken.
@@ -87,7 +92,8 @@ class SentenceReader:
         for lang, start, end in _stretches(langs):
             if lang is not None:
                 part = text.slice(start, end)
-                read.append((lang, part, list(self._pieces(lang, part, overrides[start:end], source))))
+                host = self._host(text.text, langs, start, end) if lang == "en" else lang
+                read.append((lang, part, list(self._pieces(host, part, overrides[start:end], source))))
         pieces = _settled([piece for _, _, found in read for piece in found])
         if not any(piece.words for piece in pieces):
             return None
@@ -120,6 +126,24 @@ class SentenceReader:
         if any(character.isalpha() for character in text):
             return None
         return self._last or ("en" if text.isascii() else None)
+
+    def _host(self, text: str, langs: list[Lang | None], start: int, end: int) -> Lang:
+        """The language that reads Latin letters: Japanese or Korean read one or two words among their own as theirs.
+
+        Korean does so with loanwords and acronyms only. What stands in quotes, or between other marks, is English.
+        """
+        around = {langs[i] for i in (start - 1, end) if 0 <= i < len(langs)}
+        before, after = text[:start].rstrip()[-1:], text[end:].lstrip()[:1]
+        if not _FEW_WORDS.fullmatch(text[start:end]) or not (before.isalnum() or after.isalnum()):
+            return "en"
+        # The letters that carry Japanese or Korean grammar must outnumber the Latin words of the sentence.
+        words = len(_LATIN.findall(text))
+        if around == {"ja"} and sum("\u3041" <= character <= "\u3096" for character in text) >= words:
+            return "ja"
+        if around == {"ko"} and sum("\uac00" <= character <= "\ud7a3" for character in text) >= 2 * words:
+            known = all(map(self._korean_latin.knows, _LATIN.findall(text[start:end])))
+            return "ko" if known else "en"
+        return "en"
 
     def _look_up(self, text: str, langs: list[Lang | None], overrides: list[_Override | None]) -> None:
         """Put the entries of the user's lexicon into `overrides` (and `langs`, for Latin words in other languages)."""

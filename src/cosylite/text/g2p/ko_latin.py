@@ -106,6 +106,10 @@ class LatinReader:
     def __init__(self) -> None:
         self._words = dict(entry.split("=") for entry in _LOANWORDS.split())
 
+    def knows(self, word: str) -> bool:
+        """Whether the reading of a run of ASCII letters is more than a guess: a loanword, or letters by name."""
+        return word.lower() in self._words or (word.isupper() and len(word) <= 5)
+
     def read(self, word: str) -> str:
         """Hangul for one run of ASCII letters."""
         lower = word.lower()
