@@ -1,0 +1,1 @@
+"""Machine judges of speech: a recogniser, predictors of opinion scores, voice likeness."""
