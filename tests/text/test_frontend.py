@@ -125,6 +125,8 @@ def test_an_iterable_of_pieces_is_read_lazily(frontend: Frontend) -> None:
 def test_language_context_is_carried(frontend: Frontend) -> None:
     sentences = frontend.analyse("東京は日本の首都です。\n北京。\n你们好吗？\n北京。")
     assert [s.spans[0].span.lang for s in sentences] == ["ja", "ja", "zh", "zh"]
+    sentences = frontend.analyse("使用禁止。\nここに入らないでください。")
+    assert [s.spans[0].span.lang for s in sentences] == ["ja", "ja"]
     assert Frontend(default_han="ja").analyse("北京。")[0].spans[0].span.lang == "ja"
     assert frontend.analyse("東京。", lang="ja")[0].spans[0].span.lang == "ja"
 

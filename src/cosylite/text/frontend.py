@@ -22,6 +22,7 @@ from cosylite.text.types import LANGS, Lang, Sentence
 MAX_CHARACTERS = 2_000_000
 """Longest text that `Frontend.analyse` takes; `Frontend.iterate` and `TextStream` know no limit."""
 _BLOCK = 1024
+_SAMPLE = 2000
 
 
 class Frontend:
@@ -76,6 +77,8 @@ class Frontend:
             InputError: as `analyse`; where nothing is to be spoken, at the end.
         """
         stream = TextStream(self, lang=lang, limits=WHOLE)
+        if isinstance(text, str):
+            stream.look_ahead(text)
         for piece in [text] if isinstance(text, str) else text:
             yield from stream.feed_lazily(piece)
         yield from stream.flush()
@@ -122,6 +125,10 @@ class TextStream:
         self._cleaner = Cleaner(skip_unknown=self._skip_unknown, position=self._raw_start + len(self._raw))
         self._markup = Markup(skip_unknown=self._skip_unknown)
         self._window = _Window()
+
+    def look_ahead(self, text: str) -> None:
+        """Let all of `text` decide the language of Han characters at its start, where nothing stands before."""
+        self._reader.look_ahead(text[:_SAMPLE])
 
     def feed(self, piece: str) -> list[Sentence]:
         """Add text; the sentences whose end is now certain, often none.

@@ -101,6 +101,11 @@ class SentenceReader:
         spans = tuple(_span(lang, part, [next(left) for _ in found], source) for lang, part, found in read)
         return Sentence(spans, text.starts[0], text.ends[-1], pause, styles[-1].rate)
 
+    def look_ahead(self, sample: str) -> None:
+        """Expect the Han language that a text begins with, as all of `sample` tells."""
+        spans = split_languages(sample, default_han=self._han, skip_unknown=True)
+        self._han = next((span.lang for span in spans if span.lang in ("zh", "ja")), self._han)
+
     def _langs(self, text: str, styles: Sequence[Style]) -> list[Lang | None]:
         """The language of every character; None for what is to be skipped."""
         langs: list[Lang | None] = []
