@@ -122,7 +122,7 @@ def flow_graph(path: Path) -> None:
     change = graph.node("MatMul", [out, graph.constant("leave", leave)], "change")
     back = graph.node("Mul", ["x", graph.constant("pull", np.float32(-1.2))], "back")
     shift = np.zeros(width, np.float32)
-    shift[-1] = 0.6
+    shift[-1] = 0.1
     graph.node("Sum", [change, back, graph.constant("shift", shift)], "velocity")
     graph.save(
         path,

@@ -68,7 +68,7 @@ def events(*pauses: float | None, after: str = ".") -> list:
 
 
 def assembled(items: list, **options: object) -> tuple[np.ndarray, list]:
-    assembler = Assembler(SynthesisOptions(**options), Guardian(Counters()))
+    assembler = Assembler(SynthesisOptions(**options), Guardian(Counters(), np.zeros(82, np.float32)))
     chunks = list(assembler.chunks(iter(items), hold_end=True))
     assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
     assert [chunk.is_last for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
@@ -113,7 +113,7 @@ def test_filters_run_through_sentences() -> None:
 def test_missing_speech_is_noticed() -> None:
     def silent_words(samples: np.ndarray, size: int) -> int:
         counters = Counters()
-        watch = SilenceWatch(Guardian(counters), RATE, 1000, len(samples))
+        watch = SilenceWatch(Guardian(counters, np.zeros(82, np.float32)), RATE, 1000, len(samples))
         for i in range(0, len(samples), size):
             watch.push(samples[i : i + size])
         watch.finish()

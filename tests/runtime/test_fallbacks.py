@@ -114,5 +114,5 @@ def test_extreme_features_are_limited() -> None:
     counters = Counters()
     features = np.zeros((3, 82), np.float32)
     features[1, 4] = 100.0
-    assert np.abs(Guardian(counters).checked_features(features)).max() == 8.0
+    assert np.abs(Guardian(counters, np.zeros(82, np.float32)).checked_features(features)).max() == 8.0
     assert counters.as_dict() == {"features_limited": 1}

@@ -27,10 +27,11 @@ SILENT_SECONDS = 1.5
 
 
 class Guardian:
-    """Checks of one engine."""
+    """Checks of one engine. `silence` (82,) are the features of a silent frame."""
 
-    def __init__(self, counters: Counters) -> None:
+    def __init__(self, counters: Counters, silence: Array) -> None:
         self.counters = counters
+        self._silence = silence
 
     def saw_durations(self, repaired: int) -> None:
         """Count durations that had to be repaired."""
@@ -41,7 +42,7 @@ class Guardian:
         finite = np.asarray(np.isfinite(features).all(axis=1))
         if not finite.all():
             self._count("features_repaired", int((~finite).sum()))
-            features = np.where(finite[:, None], features, np.float32(0.0))
+            features = np.where(finite[:, None], features, self._silence)
         if features.size and np.abs(features).max() > FEATURE_LIMIT:
             self._count("features_limited", int((np.abs(features) > FEATURE_LIMIT).any(axis=1).sum()))
             features = np.clip(features, -FEATURE_LIMIT, FEATURE_LIMIT)

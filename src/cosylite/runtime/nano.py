@@ -89,7 +89,6 @@ class NanoModel:
         """
         manifest = bundle.manifest
         self.bundle, self.counters = bundle, counters or Counters()
-        self.guardian = Guardian(self.counters)
         self.text, self.flow, self.vocoder = (
             Stage(
                 name,
@@ -107,7 +106,8 @@ class NanoModel:
         self.vocoder_state = _state_shape(self.vocoder)
         self.times = np.array(manifest.flow.times, dtype=np.float32)
         self.lookahead = manifest.vocoder.lookahead
-        self.pad = np.array(manifest.vocoder.pad, dtype=np.float32)
+        self._silence = np.array([*manifest.vocoder.pad, 0.0, -1.0], dtype=np.float32)
+        self.guardian = Guardian(self.counters, self._silence)
 
     def plan(self, readings: Sequence[Reading]) -> list[Plan]:
         """Durations and states of sentences, run together; equal to one by one."""
@@ -166,7 +166,7 @@ class NanoModel:
 
     def silence(self, count: int) -> Array:
         """Unvoiced frames of silence, (count, 82)."""
-        return np.tile(np.concatenate([self.pad, np.zeros(2, np.float32)]), (count, 1))
+        return np.tile(self._silence, (count, 1))
 
 
 class FlowStream:
