@@ -6,12 +6,9 @@ The cases file holds seven lists (see `notes` in `tests/data/frontend_cases.json
 `COSYLITE_FRONTEND_CASES` names another one. Only the public `Frontend` is used.
 """
 
-import argparse
 import json
 import os
-import platform
 import re
-import subprocess
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -184,41 +181,24 @@ def _loading_seconds(lang: str) -> float:
     return time.perf_counter() - start
 
 
-def _report(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Any]:
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    machine = {"cpu": platform.processor(), "cores": os.cpu_count(), "isa": platform.machine(), "gflops_fp32": None}
-    return {
-        "schema": 1,
-        "benchmark": "frontend",
-        "commit": commit or None,
-        "machine": machine,
-        "settings": settings,
-        "rows": rows,
-    }
-
-
 def main() -> None:
     """Print scores, failures and speed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=Path, default=cases_path(), help="cases file")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    for unused in ("--bundle", "--threads", "--seed"):
-        parser.add_argument(unused, help="taken like in every benchmark; the frontend does not depend on it")
-    args = parser.parse_args()
+    from common import parser, report, row
+
+    arguments = parser(__doc__)
+    arguments.add_argument("--cases", type=Path, default=cases_path(), help="cases file")
+    args = arguments.parse_args()
     rows: list[dict[str, Any]] = []
     for lang in LANGS:
         load = _loading_seconds(lang)
-        speed = characters_per_second(Frontend(), lang)
-        print(f"{lang}: first sentence after {load:.2f} s, then {speed:,.0f} characters per second")
-        rows.append({"name": f"speed {lang}", "load_s": load, "characters_per_s": speed})
+        rows.append(row(f"speed {lang}", load_s=load, characters_per_s=round(characters_per_second(Frontend(), lang))))
     frontend = Frontend()
     for result in score_all(frontend, json.loads(args.cases.read_text("utf-8"))):
         print(f"{result.name}: {result.percent:.1f} % of {result.total} (pass marks {MARKS[result.name]})")
         for failure in result.failures:
             print(f"    {failure}")
-        rows.append({"name": result.name, "error_rate": 1 - result.percent / 100, "error_unit": "case"})
-    if args.json:
-        args.json.write_text(json.dumps(_report(rows, {"cases": args.cases.name}), indent=1), "utf-8")
+        rows.append(row(result.name, error_rate=1 - result.percent / 100, error_unit="case"))
+    report("frontend", args, rows)
 
 
 if __name__ == "__main__":
