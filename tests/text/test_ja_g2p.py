@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import shutil
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -27,7 +28,9 @@ def _heard(text: str) -> str:
 
 def _canonical(kana: str) -> str:
     kana = kana.replace("ヲ", "オ")
-    return "".join("ー" if c == "イ" and i and kana[i - 1] in "エケセテネヘメレゲゼデベペ" else c for i, c in enumerate(kana))
+    return "".join(
+        "ー" if c == "イ" and i and kana[i - 1] in "エケセテネヘメレゲゼデベペ" else c for i, c in enumerate(kana)
+    )
 
 
 def test_readings_in_context() -> None:
@@ -142,7 +145,7 @@ def test_unwritable_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 def test_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ja_dictionary, "dictionary_folder", lambda: tmp_path)
-    monkeypatch.setattr(ja_dictionary.shutil, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
     with pytest.raises(OutputError, match="5 MB are free"):
         JapaneseG2P().words(AlignedText.of("本"))
 

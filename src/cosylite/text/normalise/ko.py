@@ -205,8 +205,10 @@ def _version(match: re.Match[str]) -> str:
     )
 
 
-def _numeral(match: re.Match[str]) -> str:
+def _numeral(match: re.Match[str]) -> str | None:
     """Any other character that is a number: digits of other scripts, raised and lowered ones."""
+    if not match.group().isdigit():
+        return None
     value = unicodedata.numeric(match.group())
     return sino(str(int(value))) if value == int(value) else ""
 
@@ -230,7 +232,9 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile("[Ⅰ-Ⅻ]"), lambda match: ROMAN[match.group()]),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda match: ""),
     (
-        re.compile(r"\b(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm]\b\.?)"),
+        re.compile(
+            r"(?<![A-Za-z])(?:([AaPp])\.?[Mm]\.?\s?(\d{1,2}(?::\d\d)?)|(\d{1,2}(?::\d\d)?)\s?([AaPp])\.?[Mm](?![A-Za-z])\.?)"
+        ),
         _half_day,
     ),
     (re.compile(r"(?<![\d.])(\d{4}|(?<=['’])\d{2})[./-]\s?(\d{1,2})[./-]\s?(\d{1,2})(?!\d)\.?(?=[^\d]|$)"), _date),
@@ -267,6 +271,6 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<![\d.])0\d+(?!\.)(?=\D|$)(?![월일시분초])"), lambda match: digits(match.group())),
     (re.compile(_NUMBER, re.ASCII), _number),
     (re.compile(f"[{re.escape(''.join(SIGNS))}]"), lambda match: SIGNS[match.group()]),
-    (re.compile(r"[\d⁰-₉①-⓿❶-➓]"), _numeral),
+    (re.compile(r"\d|[^\x00-\x7f가-힣一-鿿]"), _numeral),
     (re.compile(r"  +"), lambda match: " "),
 )
