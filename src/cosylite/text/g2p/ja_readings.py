@@ -299,7 +299,7 @@ CONTEXTS: tuple[Context, ...] = (
         for end in "くいかきけこ"
     ),
     Context("走", "ソー", before="[mｍ]$|メートル$", after="[でのにをがは、。]|$|競"),
-    Context("0時", "零時", before="(?<![0-9])$"),
+    Context("0時", "レージ", before="(?<![0-9])$"),
     Context(
         "下",
         "モト",

@@ -109,6 +109,9 @@ def _postcode(match: re.Match[str]) -> str:
 
 
 def _fraction(match: re.Match[str]) -> str | None:
+    """`1/3` is a fraction; `5/3`, where the first number is greater, a day if it can be one."""
+    if 12 >= int(match[1]) > int(match[2]) > 0:
+        return f"{match[1]}月{match[2]}日"
     return f"{match[2]}分の{match[1]}" if set(match[2]) != {"0"} else None
 
 
@@ -213,7 +216,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(rf"(?<![\d.])([-−–])?({_NUMBER})\s?(?:℉|°F)"), _fahrenheit),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
     (re.compile(rf"(?<=[\d年月日時分秒人個円回歳度本枚名割ルトム])\s?{_RANGE}\s?(?=[\d前後])"), lambda match: "から"),
-    (re.compile(rf"([月火水木金土])曜?{_RANGE}([火水木金土日])(?![一-龥]*日)"), _weekdays),
+    (re.compile(rf"(?<=曜){_RANGE}|(?<=曜日){_RANGE}|(?<=円){_RANGE}(?![\d¥])"), lambda match: "から"),
+    (re.compile(rf"([月火水木金土]){_RANGE}([火水木金土日])(?![一-龥])"), _weekdays),
     (re.compile(rf"(?<=[\d時分日年月]){_RANGE}"), lambda match: "から"),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}"), _version),
     (re.compile(r"(?<![\d-])\d+(?:-\d+){2,}(?!\d)"), lambda match: match.group().replace("-", "の")),
@@ -224,7 +228,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<=[\dxy²³)])\s?×\s?(?=[\dxy(])"), lambda match: "かける"),
     (re.compile(r"(?<=[\dxy²³)])\s?÷\s?(?=[\dxy(])"), lambda match: "わる"),
     (re.compile(r"(?<=[\dxy²³)])(?:\s?[−–]\s?|\s-\s)(?=[\dxy(])"), lambda match: "ひく"),
-    (re.compile(r"(?<![\dA-Za-z])[-−–](?=\d)"), lambda match: "マイナス"),
+    (re.compile(r"(?<![\dA-Za-zァ-ヺー])[-−–](?=\d)"), lambda match: "マイナス"),
     (re.compile(r"(?<![\d.])0\d+(?![\d.年月日時分秒歳回人])|\d{17,}"), _long_number),
     (re.compile(r"(?<![A-Za-z])[A-Z]{1,5}(?![A-Za-z])"), _letters),
     (re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])"), _letters),

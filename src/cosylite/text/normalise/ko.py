@@ -110,9 +110,16 @@ def _emergency(match: re.Match[str]) -> str:
     return digits(match.group())
 
 
+def _approximate(match: re.Match[str]) -> str:
+    return {"1,2": "한두 ", "2,3": "두세 ", "3,4": "서너 ", "5,6": "대여섯 "}[match[1]]
+
+
 def _fraction(match: re.Match[str]) -> str | None:
+    """`1/3` is a fraction; `5/3`, where the first number is greater, a day if it can be one."""
     if set(match[2]) == {"0"}:
         return None
+    if 12 >= int(match[1]) > int(match[2]):
+        return f"{_month(int(match[1]))} {sino(str(int(match[2])))}일"
     return f"{sino(match[2])}분의 {sino(match[1])}"
 
 
@@ -152,12 +159,14 @@ def _speed(match: re.Match[str]) -> str:
     return f"{match[1] or time} {match[2]}{'m' if match[3] == 'm/s' else 'km'}"
 
 
-def _range(match: re.Match[str]) -> str:
+def _range(match: re.Match[str]) -> str | None:
     """`5~6명`: what follows the second number belongs to the first, too, where numerals are native."""
     after = match.string[match.end() :]
+    if re.match("월(?!드|급|세|요)", after):
+        return f"{_month(int(match[1]))}에서 {match[2]}" if match[1].isdigit() else None
     counter = re.match("[가-힣]+?(?=[은는이가을를의에로와도만씩 ,.!?]|$)", after)
     first = read_number(match[1], "", after)
-    if counter and not match[1].startswith("0") and first.strip() != decimal(match[1]) and "월" not in counter.group():
+    if counter and not match[1].startswith("0") and first.strip() != decimal(match[1]):
         return f"{first.strip()} {counter.group()}에서 {match[2]}"
     return f"{first.strip()}에서 {match[2]}"
 
@@ -248,6 +257,12 @@ _RULES: tuple[_Rule, ...] = (
         _groups,
     ),
     (re.compile(r"(?<!\d)1(?:1[0-9]|20|01|32|88)(?=(?:에|로|으로|나|번으로|구급|구조|신고|센터)(?!\d))"), _emergency),
+    (re.compile(r"(?<=\d일)\s?[(（]([월화수목금토일])(?:요일)?[)）]"), lambda match: f" {match[1]}요일"),
+    (
+        re.compile(r"(?<![\d,.])(1,2|2,3|3,4|5,6)(?=\s?(?:명|개(?!월)|번|시간|마리|달|사람|잔|병|권|가지))"),
+        _approximate,
+    ),
+    (re.compile(r"(?<![\d,.])(\d),\s?(\d)(?=월)"), lambda match: sino(match[1]) + sino(match[2])),
     (re.compile(r"([1-4])/4\s?분기"), lambda match: f"{sino(match[1])}사분기"),
     (re.compile(r"(\d{1,2})/(\d{1,2})\s?[(（]([월화수목금토일])(?:요일)?[)）]"), _month_day),
     (re.compile(r"\d{1,2}\.\d{1,2}(?=\s?(?:전쟁|혁명|민주|광복절|절(?![가-힣])|사태|사변|운동|참전))"), _commemoration),
@@ -264,7 +279,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
     (re.compile(r"(?<=\d)[-−–](?=\d+\s?=)"), lambda match: " 빼기 "),
     (re.compile(r"(?<![\d.])(\d+)-(\d+)(?![\d.])"), _hyphen),
-    (re.compile(r"(?<=[\d²³)A-Za-z])\s?=\s?"), _equals),
+    (re.compile(r"(?<=[\d²³)A-Za-z가-힣])\s?=\s?(?=[-−\d(A-Za-z±√가-힣])"), _equals),
     (re.compile(r"(?<=[\d²³)xy])\s?([+×÷−–x]|(?<=\s)-(?=\s))\s?(?=[\d(xy])"), _operator),
     (re.compile(r"(?<![\d가-힣A-Za-z])[-−–](?=\d)"), lambda match: "마이너스 "),
     (re.compile(r"\+(?=\d)"), lambda match: "플러스 "),

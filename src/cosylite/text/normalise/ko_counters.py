@@ -28,7 +28,7 @@ _MACHINES = re.compile(
     r"[가를을이도는은]?\s*$"
 )
 _GUESTS = re.compile(r"(?:손님|어르신|선생님|고객|교수님|신사|관객)\s*(?:이|께서)?\s*$")
-_GLUED = re.compile("[년월일만억조경천백십]|도(?![시로])|회(?=$|[^가-힣])")
+_GLUED = re.compile("[년월일만억조경천백십여]|도(?![시로])|회(?=$|[^가-힣])")
 _HANGUL = re.compile("[가-힣]")
 
 
