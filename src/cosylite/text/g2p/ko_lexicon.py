@@ -1,9 +1,8 @@
 """Korean words whose pronunciation the letters alone do not tell.
 
 One entry a word: `*` stands before an onset that is tense, `+` before a syllable that takes an inserted ㄴ, `|` after
-a part whose coda is read as before a pause; `a=b` gives the whole respelling (the sound rules still apply to it); no
-mark: the word is regular although a shorter entry says otherwise. Entries of two syllables match at an even position
-of a word, longer ones anywhere; the longest match wins.
+a part whose coda moves on as it sounds before a pause; `a=b` gives the whole respelling (the sound rules still apply
+to it). Entries of two syllables match at an even position of a word, longer ones anywhere; the longest match wins.
 """
 
 _SINO_L = """
@@ -48,7 +47,7 @@ _COMPOUNDS = """
 발*길 발*등 발*바닥 발*바리 발*버둥 발병=발뼝 발부리=발뿌리 발*소리 발언*권 발음*법 발*자국 발*자취 발*짓 밤*거리
 밤*공기 밤*길 밤*바람 밤*비 밤*손님 밤*잠 밤*중 방*바닥 방사선*과 방*세 방*점 방향*성 법인*세 변*수 변전*소 별*빛
 별*사탕 별*주부 병*적 보건*소 보름*달 보리*밥 보슬*비 보험*증 보호*법 볶음*밥 볼*거리 볼+일 봄동=봄똥 봄*바람 봄*밤
-봄*볕 봄*비 분기*점 분양*가 분필*가루 불*고기 불*기둥 불*길 불*덩이 불면*증 불*빛 불*장난 불*조절 불치*병 비뇨기*과
+봄*볕 봄*비 분기*점 분양*가 분필*가루 불*기둥 불*길 불*덩이 불면*증 불*빛 불*장난 불*조절 불치*병 비뇨기*과
 비*법 비빔*밥 비*점 비탈*길 빙*점 빨래*방 빵*가루 빵*집 사갓=삿갓 사*건 사무*소 사용*권 사용*법 사원*증 사적=사쩍
 사회*성 산골=산꼴 산*기슭 산*길 산*더미 산동네=산똥네 산*돼지 산*등성이 산*바람 산*법 산*봉우리 산부인*과 산*불
 산*비탈 산*사람 산*새 산*성 산*속 산*자락 산*줄기 살*결 살림*집 살*빛 상*법 상사*병 상위*권 상징*성 상표*권
@@ -113,7 +112,7 @@ _N_INSERTION = """
 """Compounds that take an inserted ㄴ."""
 _MORE = """
 열+여덟 열+여섯 쌀국수=쌀국수 백분율=백뿐뉼 밤+윷 휘발+유 예삿+일 훗+일
-불*세출 삼*다 삼*고 삼*습 키읔에=키으게 키읔은=키으근 키읔과=키윽과
+엄*격 상*권 불*세출 삼*다 삼*고 삼*습 키읔에=키으게 키읔은=키으근 키읔과=키윽과
 할인+율 출산+율 생존+율 순+이익
 """
 _LIQUIDS = """

@@ -20,9 +20,11 @@ _LIQUID_WORDS = re.compile(
 """Ends of words in which ㄴ and ㄹ become ㄹㄹ, although the ㄹ begins what is often a suffix."""
 _LIQUID_SUFFIX = re.compile("(?<=[가-힣])[론량력란료류령례로]")
 _COMPOUND_TAIL = re.compile(
-    f"(?<=[가-힣]{{2}})(?:역{_NOUN_END}|용(?=$|[이으은을도품])|여행|영화|요리|유리|연필|열차|여자|역사)"
+    f"(?<=[가-힣]{{2}})(?:[역약]{_NOUN_END}|용(?=$|[이으은을도품])|여행|영화|요리|유리|연필|열차|여자|역사)"
 )
-_SIMPLE_TAILS = re.compile("[번통권전영면방광병군]역|[활적작운등수신전공상통남복혼관실겸인착급]용")
+_SIMPLE_TAILS = re.compile(
+    "[번통권전영면방광병군]역|[활적작운등수신전공상통남복혼관실겸인착급]용|[절협한선공농빈탄극경청]약"
+)
 _OBJECTIVE_ENDING = re.compile(
     "(?<=[할갈올볼될쓸낼을릴])(?:게요?$|걸요?$|거[야예에라]|것|겁니|건|수록"
     "|수[있없밖]|지[도는라만]?|듯|데|밖에|세라|진대)|(?<=[줄만들살알])(?:걸요?$"
@@ -56,7 +58,8 @@ def _respelt(entry: str) -> tuple[str, str]:
             syllables[position].onset = "ㄴ"
         elif character == "|":
             before = syllables[position - 1]
-            before.coda = ko_rules.NEUTRAL.get(before.coda, before.coda)
+            syllables[position].onset = ko_rules.NEUTRAL.get(before.coda, before.coda)
+            before.coda = ""
         else:
             position += 1
     return word, join(syllables)
