@@ -11,10 +11,12 @@ from cosylite.text.g2p.en_spelling import SpellingModel
 from cosylite.text.types import Word
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:['’](?=\s|$))?")
-_HYPHENED = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)+")
+_HYPHENED = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:['’-][^\W\d_]+)+")
 _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]")
 _PAUSES = {";": ";", ":": ":", ",": ",", ".": ".", "!": "!", "?": "?", "—": "—", "…": "…", "(": ",", ")": ",", "–": "—"}
 _STRENGTH = "?!.…—;:,"
+_LONGEST = 40
+"""Letters that are read in one go; longer strings are no words and are read piece by piece."""
 _EMPHASISED = word_set(
     "not you all the and are but can for has had her him his how its may new now one our out see she too two "
     "use was way who why yes yet no so do is if in of on or be by my me we he go up an as at to big bad any "
@@ -85,9 +87,11 @@ class EnglishG2P:
         if lower in EXTRA_PAIRS:
             noun, verb = EXTRA_PAIRS[lower]
             return by_part_of_speech(Entry(noun, {"VERB": verb}), context)
-        if word.endswith("'s") and word[:-2].isupper() and len(word) > 3:
+        if word.endswith("'s") and len(word) > 3 and not self._lexicon.listed(word):
             return plural(self._read(word[:-2], context, shouted))
-        mixed = len(_PIECES.findall(word)) > 1 and not shouted
+        mixed = len(_PIECES.findall(word.replace("'", ""))) > 1 and not shouted
+        if len(word) > _LONGEST:
+            return self._guess(word)
         entry = self._lexicon.exact(word) or (None if mixed else self._lexicon.find(lower if shouted else word))
         if entry:
             return by_part_of_speech(entry, context)
@@ -98,6 +102,8 @@ class EnglishG2P:
 
     def _acronym(self, word: str, context: Context) -> str:
         """Letter names of a word in capitals, or nothing where it is read as a word."""
+        if len(word) > _LONGEST:
+            return ""
         lower = word.lower()
         if word in ("IT", "WHO") and (context.back() == "the" or context.ahead() in _COMPUTING):
             return self._letters(word)
@@ -134,6 +140,8 @@ class EnglishG2P:
 
     def _guess(self, word: str) -> str:
         """Phones of a word that no list knows; letter names where it has no vowel."""
+        if len(word) > _LONGEST:
+            return "".join(self._guess(word[at : at + _LONGEST]) for at in range(0, len(word), _LONGEST))
         if word not in self._guessed:
             if len(word) < 6 and not re.search("[aeiouy]", word.lower()) and word.isascii():
                 return self._letters(word)

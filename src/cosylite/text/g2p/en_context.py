@@ -80,11 +80,11 @@ class Context:
         return not clues.isdisjoint(self.sentence())
 
     def sentence(self) -> list[str]:
-        """The other words of the sentence."""
+        """The other words of the sentence, at most 25 on each side."""
         first = last = self.index
-        while first > 0 and self.pauses[first - 1] not in tuple(".!?…"):
+        while first > max(0, self.index - 25) and self.pauses[first - 1] not in tuple(".!?…"):
             first -= 1
-        while last + 1 < len(self.words) and self.pauses[last] not in tuple(".!?…"):
+        while last + 1 < min(len(self.words), self.index + 26) and self.pauses[last] not in tuple(".!?…"):
             last += 1
         return [*self.words[first : self.index], *self.words[self.index + 1 : last + 1]]
 

@@ -27,7 +27,9 @@ class Entry:
 
 
 def plural(phones: str) -> str:
-    """Phones with the plural, third person or genitive ending."""
+    """Phones with the plural, third person or genitive ending; nothing stays nothing."""
+    if not phones:
+        return ""
     if phones[-1] in _SIBILANT:
         return phones + "ᵻz"
     return phones + ("s" if phones[-1] in _VOICELESS else "z")
@@ -35,6 +37,8 @@ def plural(phones: str) -> str:
 
 def past(phones: str) -> str:
     """Phones with the past tense ending."""
+    if not phones:
+        return ""
     if phones[-1] == "d":
         return phones + "ᵻd"
     if phones[-1] == "t":

@@ -18,12 +18,14 @@ def _plain(match: re.Match[str]) -> str | None:
         return _DEGREES[char]
     if char in _KEEP:
         return None
-    if char.isdigit() and unicodedata.category(char) == "Nd":
+    if char.isdecimal() and unicodedata.category(char) == "Nd":
         return str(unicodedata.digit(char))
     if unicodedata.category(char) in ("Zs", "Zl", "Zp"):
         return " "
     folded = unicodedata.normalize("NFKC", char)
-    return None if folded == char else folded
+    if folded == char:
+        return " " if unicodedata.category(char) in ("No", "Nl") else None
+    return folded
 
 
 def normalise(text: AlignedText) -> AlignedText:

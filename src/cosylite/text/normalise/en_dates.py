@@ -1,12 +1,10 @@
 """English: dates, times of day, years, decades."""
 
 import re
-from collections.abc import Callable
 
 from cosylite.text.normalise.en_numbers import decade, number, ordinal, plural, two_digits, year
+from cosylite.text.normalise.en_rules import Rule, after, before
 from cosylite.text.normalise.en_tables import MONTH_NAMES, MONTHS, WEEKDAY_NAMES
-
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 
 _MONTH_WORD = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
@@ -28,7 +26,7 @@ def _month(text: str) -> str:
 def _year(text: str | None, comma: str = ",") -> str:
     if not text:
         return ""
-    words = year(text) if text.isdigit() else two_digits(int(text[-2:]))
+    words = year(text) if text.isdecimal() else two_digits(int(text[-2:]))
     return f"{comma} {words}"
 
 
@@ -64,7 +62,7 @@ def _month_day(match: re.Match[str]) -> str | None:
 def _day_month(match: re.Match[str]) -> str | None:
     if not _day_ok(match):
         return None
-    article = "" if re.search(r"(?i)\b(?:the|this|every|each|that)\s+$", match.string[: match.start()]) else "the "
+    article = "" if re.search(r"(?i)\b(?:the|this|every|each|that)\s+$", before(match)) else "the "
     days = ordinal(match.group("day"))
     if match.group("until"):
         days += f" to {article}{ordinal(match.group('until'))}"
@@ -89,7 +87,7 @@ def _weekday_range(match: re.Match[str]) -> str:
 
 def _half(match: re.Match[str]) -> str:
     """`AM` or `PM`, with the full stop again where it also ended a sentence."""
-    rest = match.string[match.end() :]
+    rest = after(match)
     ends = bool(match.group("dot")) and (not rest.strip() or re.match(r"\s+[A-Z]", rest)) and not rest.startswith(".")
     zone = re.match(rf"\s+(?:{_ZONES}|{'|'.join(MONTHS)}|{'|'.join(WEEKDAY_NAMES.values())})\b", rest)
     return match.group("half").upper() + "M" + ("." if ends and not zone else "")
@@ -134,7 +132,7 @@ def _time(match: re.Match[str]) -> str | None:
     if second:
         units = ((hour, "hour"), (minute, "minute"), (second, "second"))
         return " ".join(f"{two_digits(int(n))} {unit}{'' if int(n) == 1 else 's'}" for n, unit in units)
-    zone = re.match(r"\s*(?:h\b|hours\b|hrs?\b)", match.string[match.end() :])
+    zone = re.match(r"\s*(?:h\b|hours\b|hrs?\b)", after(match))
     words = clock(hour, minute)
     return words.removesuffix(" o'clock") + " hundred" if zone and minute == "00" else words
 
@@ -211,21 +209,21 @@ def _lone_year(match: re.Match[str]) -> str | None:
     """A four-digit number as a year where the words around say so, or nothing says that it counts things."""
     text = match.group()
     value = int(text)
-    before, after = match.string[: match.start()], match.string[match.end() :]
-    counted = _COUNTING.match(after) is not None
+    lead, tail = before(match), after(match)
+    counted = _COUNTING.match(tail) is not None
     if not 1100 <= value <= 2100 or re.match(
-        r"\s?(?:%|percent|[°×*/+=x]|dollars?|points?|[kcm]?m\b|[kK]?[gG]\b)", after
+        r"\s?(?:%|percent|[°×*/+=x]|dollars?|points?|[kcm]?m\b|[kK]?[gG]\b)", tail
     ):
         return None
-    if _STRONG.search(before):
-        return None if counted and value % 100 == 0 and not re.search(r"(?i)\b(?:in|since)\s*$", before) else year(text)
-    if counted and not (re.search(r"(?i)\bthe\s*$", before) and value >= 1900):
+    if _STRONG.search(lead):
+        return None if counted and value % 100 == 0 and not re.search(r"(?i)\b(?:in|since)\s*$", lead) else year(text)
+    if counted and not (re.search(r"(?i)\bthe\s*$", lead) and value >= 1900):
         return None
-    if _BEFORE_YEAR.search(before):
+    if _BEFORE_YEAR.search(lead):
         return year(text)
-    named = re.search(r"[A-Z][a-z]+,? $", before) is not None
-    alone = re.match(r"\s*(?:$|[.,;:!?)’']|[A-Z])", after) is not None
-    return year(text) if 1900 <= value <= 2099 and (named or alone or not before.strip()) else None
+    named = re.search(r"[A-Z][a-z]+,? $", lead) is not None
+    alone = re.match(r"\s*(?:$|[.,;:!?)’']|[A-Z])", tail) is not None
+    return year(text) if 1900 <= value <= 2099 and (named or alone or not lead.strip()) else None
 
 
 RULES: tuple[Rule, ...] = (
@@ -242,8 +240,8 @@ RULES: tuple[Rule, ...] = (
         re.compile(r"(?<![\w./$-])(1[0-2]|0?[1-9])/(1[3579]|2[12367]|29|3[01])(?![\w/%-]|\.\d)"),
         lambda match: _numeric(match.group(1), match.group(2), None),
     ),
-    (re.compile(r"\b(\d+)h\s?(\d{1,2})(?:m|min)?(?:\s?(\d{1,2})s)?\b"), _duration),
-    (re.compile(r"\b(\d+)m\s?(\d{1,2})s\b"), lambda m: f"{_counted(m[1], 'minute')} {_counted(m[2], 'second')}"),
+    (re.compile(r"\b(\d{1,4})h\s?(\d{1,2})(?:m|min)?(?:\s?(\d{1,2})s)?\b"), _duration),
+    (re.compile(r"\b(\d{1,4})m\s?(\d{1,2})s\b"), lambda m: f"{_counted(m[1], 'minute')} {_counted(m[2], 'second')}"),
     (re.compile(rf"(?i)\b({_MONTH_WORD}){_TO}({_MONTH_WORD})(?!\w)"), _month_range),
     (
         re.compile(rf"\b{_MONTH}\s+{_DAY}(?:{_TO}(?P<until>\d\d?)(?:st|nd|rd|th)?(?!\d|:))?(?:,?\s+{_YEAR})?"),

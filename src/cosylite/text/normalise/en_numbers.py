@@ -53,7 +53,7 @@ def _three_digits(value: int) -> str:
 
 def digits(text: str, zero: str = "zero") -> str:
     """Every digit by its name."""
-    return " ".join(zero if char == "0" else _ONES[int(char)] for char in text if char.isdigit())
+    return " ".join(zero if char == "0" else _ONES[int(char)] for char in text if char.isdecimal())
 
 
 def cardinal(text: str) -> str:
@@ -120,9 +120,9 @@ def year(text: str) -> str:
 
 def pairs(text: str) -> str:
     """Numbers of houses, rooms, models: `305` three oh five, `380` three eighty, `4090` forty ninety."""
-    value = int(text)
     if text[0] == "0" or len(text) > 4:
         return digits(text)
+    value = int(text)
     if len(text) < 3 or value % 1000 == 0:
         return cardinal(text)
     first, second = divmod(value, 100)

@@ -1,12 +1,10 @@
 """English: money, percentages, temperatures, units, fractions, ranges, ordinals, powers."""
 
 import re
-from collections.abc import Callable
 
 from cosylite.text.normalise.en_numbers import cardinal, fraction, number, ordinal, pairs
+from cosylite.text.normalise.en_rules import Rule, after, around, before
 from cosylite.text.normalise.en_tables import CURRENCIES, MAGNITUDES, UNITS
-
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 
 NUMBER = r"(?:\d{1,3}(?:,\d{2,3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _N = rf"(?:{NUMBER})"
@@ -32,8 +30,8 @@ _VULGAR = {
 
 def _adjective(match: re.Match[str]) -> bool:
     """Whether the quantity stands between an article and a noun: a 5 km run."""
-    before = re.search(r"(?i)\b(?:a|an)\s+(?:\w+\s)?$", match.string[: match.start()])
-    return before is not None and _AFTER_ADJECTIVE.match(match.string[match.end() :]) is not None
+    lead = re.search(r"(?i)\b(?:a|an)\s+(?:\w+\s)?$", before(match))
+    return lead is not None and _AFTER_ADJECTIVE.match(after(match)) is not None
 
 
 def _amount(text: str, magnitude: str | None) -> str:
@@ -76,8 +74,8 @@ def _money(match: re.Match[str]) -> str:
         return f"{sign}{_amount(plain, magnitude)} {one if single else many}{tail}"
     whole, _, hundredths = text.replace(",", "").partition(".")
     parts = []
-    if int(whole or 0):
-        parts.append(f"{cardinal(whole)} {one if int(whole) == 1 or _adjective(match) else many}")
+    if whole.strip("0"):
+        parts.append(f"{cardinal(whole)} {one if whole == '1' or _adjective(match) else many}")
     if int(hundredths):
         parts.append(f"{cardinal(hundredths)} {cent if int(hundredths) == 1 else cents}")
     return sign + (" and ".join(parts) or f"zero {many}") + tail
@@ -89,9 +87,9 @@ def _cents(match: re.Match[str]) -> str:
 
 def _unit(match: re.Match[str]) -> str | None:
     text, unit = match.group("n"), match.group("unit")
-    tail = match.string[match.end() :]
-    before = match.string[: match.start()]
-    if unit in ("in", "t", "l", "mo", "pt", "g", "m", "s", "h", "W", "V") and not _plausible(unit, match, before, tail):
+    tail = after(match)
+    lead = before(match)
+    if unit in ("in", "t", "l", "mo", "pt", "g", "m", "s", "h", "W", "V") and not _plausible(unit, match, lead, tail):
         return None
     one, many = UNITS[unit]
     power = match.group("power") or ""
@@ -108,12 +106,12 @@ def _unit(match: re.Match[str]) -> str | None:
     return f"{words} {one if single and not first else many}{_per(match.group('per'))}{again}{dot}"
 
 
-def _plausible(unit: str, match: re.Match[str], before: str, tail: str) -> bool:
+def _plausible(unit: str, match: re.Match[str], lead: str, tail: str) -> bool:
     """Whether a unit that is also a word or a letter is meant as a unit."""
     if unit == "in":
         return match.group("gap") in ("", "-") or bool(match.group("dot")) or not re.match(r"\s+\w", tail)
     if unit == "s":
-        return not re.search(r"(?i)\b(?:the|her|his|their|my|your|our|early|late|mid)[ -]$", before)
+        return not re.search(r"(?i)\b(?:the|her|his|their|my|your|our|early|late|mid)[ -]$", lead)
     if unit in ("t", "l", "pt"):
         return match.group("gap") != ""
     return True
@@ -122,7 +120,7 @@ def _plausible(unit: str, match: re.Match[str], before: str, tail: str) -> bool:
 def _percent(match: re.Match[str]) -> str:
     first = match.group("first")
     words = f"{number(first)} to {number(match.group('n'))}" if first else number(match.group("n"))
-    return f"{words} percent" + (" point" if re.match(r"-point", match.string[match.end() :]) else "")
+    return f"{words} percent" + (" point" if re.match(r"-point", after(match)) else "")
 
 
 def _temperature(match: re.Match[str]) -> str:
@@ -145,8 +143,10 @@ def _feet(match: re.Match[str]) -> str:
     return f"{number(feet)} {'foot' if feet == '1' else 'feet'} {number(inches)}"
 
 
-def _inches(match: re.Match[str]) -> str:
-    noun = _AFTER_ADJECTIVE.match(match.string[match.end() :])
+def _inches(match: re.Match[str]) -> str | None:
+    if before(match).count('"') % 2:  # closes a quotation
+        return None
+    noun = _AFTER_ADJECTIVE.match(after(match))
     return f"{number(match.group(1))} {'inch' if noun or match.group(1) == '1' else 'inches'}"
 
 
@@ -159,7 +159,7 @@ def _mixed(match: re.Match[str]) -> str:
 
 def _fraction(match: re.Match[str]) -> str | None:
     top, bottom = match.group(1), match.group(2)
-    before = match.string[: match.start()]
+    lead = before(match)
     if (top, bottom) in (
         ("24", "7"),
         ("9", "11"),
@@ -170,9 +170,9 @@ def _fraction(match: re.Match[str]) -> str | None:
         ("70", "30"),
     ):
         return f"{cardinal(top)} {cardinal(bottom)}"
-    if int(bottom) == 0 or len(bottom) > 4:
+    if len(bottom) > 4 or len(top) > 4 or int(bottom) == 0:
         return f"{cardinal(top)} slash {cardinal(bottom)}"
-    rated = re.search(r"(?i)\b(?:rat\w+|scor\w+|gave|give|got|grade\w*|a|solid|perfect|mark)\b[^.!?]{0,25}$", before)
+    rated = re.search(r"(?i)\b(?:rat\w+|scor\w+|gave|give|got|grade\w*|a|solid|perfect|mark)\b[^.!?]{0,25}$", lead)
     if top == bottom or (rated and bottom in ("5", "10", "20", "100")):
         return f"{cardinal(top)} out of {cardinal(bottom)}"
     if int(bottom) > 100 or int(top) > 100:
@@ -190,11 +190,11 @@ def _vulgar(match: re.Match[str]) -> str:
 
 
 def _power(match: re.Match[str]) -> str:
-    base = number(match.group(1)) if match.group(1)[0].isdigit() else match.group(1)
+    base = number(match.group(1)) if match.group(1)[0].isdecimal() else match.group(1)
     exponent = (match.group(2) or match.group(3)).translate(_SUPER).strip("{}() ")
     if exponent in ("2", "3"):
         return f"{base} {'squared' if exponent == '2' else 'cubed'}"
-    if exponent.lstrip("+-").isdigit():
+    if exponent.lstrip("+-").isdecimal():
         return f"{base} to the power of {number(exponent.lstrip('+'))}"
     return f"{base} to the power of {exponent}"
 
@@ -208,20 +208,20 @@ def _range(match: re.Match[str]) -> str:
 
 
 def _by(match: re.Match[str]) -> str | None:
-    if "=" in match.string[match.end() :]:
+    if "=" in after(match):
         return None
     sizes = re.findall(NUMBER, match.group())
     return " by ".join(pairs(size) if re.fullmatch(r"[1-9]\d{3}|720", size) else number(size) for size in sizes)
 
 
 def _times(match: re.Match[str]) -> str:
-    equation = re.search(r"[=<>≤≥]|\bf\(", match.string) is not None
+    equation = re.search(r"[=<>≤≥]|\bf\(", around(match)) is not None
     return f"{number(match.group(1))} {'x' if equation else 'times'}"
 
 
 def _thousands(match: re.Match[str]) -> str | None:
     place = r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|exit)\.?\s$"
-    if match.group(2) in "BKM" and re.search(place, match.string[: match.start()]):
+    if match.group(2) in "BKM" and re.search(place, before(match)):
         return None
     return f"{number(match.group(1))} {MAGNITUDES[match.group(2)]}"
 
@@ -232,7 +232,7 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def _score(match: re.Match[str]) -> str | None:
     """Two numbers joined by a dash: a range or a score; a difference where the text is an equation."""
-    if re.search(r"\s[-–]\s", match.group()) and re.search("[=≈≠]", match.string):
+    if re.search(r"\s[-–]\s", match.group()) and re.search("[=≈≠]", around(match)):
         return None
     return _range(match)
 
@@ -266,10 +266,10 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°()()\s?([NSEW])(?!\w)"), _angle),
     (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°(?:\s?(?P<scale>[CFK])(?!\w))?|degrees (?=[CF]\b)(?P<other>))"), _temperature),
     (re.compile(r"(?<![\w.])(\d{1,2})['′’]\s?(\d{1,2}(?:\.\d)?)(?:[\"″”]|''|(?=\s|$|[.,]))"), _feet),
-    (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])(?![^\"]*\"[^\"]*\"[^\"]*$)"), _inches),
+    (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])"), _inches),
     (re.compile(rf"(?<![\w.])({_N})\s?(?:in\.?|\"|cm|mm|ft)?\s?[x×]\s?{_N}(?:\s?[x×]\s?{_N})?(?![\w.]*\d)"), _by),
     (re.compile(r"(?<![\w./])(\d+)[ -](\d{1,2})[/⁄](\d{1,3})(?![\w/])"), _mixed),
-    (re.compile(r"(\d+)?\s?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
+    (re.compile(r"(?:(?<!\d)(\d++)\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
     (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?:(?:th|rd|nd)s?)?(?![\w/]|\.\d)"), _fraction),
     (
         re.compile(rf"{_ranged(f'(?:{_UNIT})?')}(?P<gap>\s?|-)(?P<unit>{_UNIT})(?P<power>[²³]|\^?[23](?!\d))?"
@@ -280,7 +280,7 @@ RULES: tuple[Rule, ...] = (
                 r"resolution|TV))"), _thousands),
     (re.compile(rf"(?<![\w.])({_N})[x×](?![\w.])"), _times),
     (re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th|ST|ND|RD|TH)\b"), _ordinal),
-    (re.compile(r"((?<![A-Za-z.])\d+(?:\.\d+)?|(?<![A-Za-z])[A-Za-z]{1,3}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|\^(\{?\(?[-+−]?\w+\)?\}?))"), _power),
+    (re.compile(r"((?<![\dA-Za-z.])\d++(?:\.\d++)?|(?<![A-Za-z])[A-Za-z]{1,3}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|\^(\{?\(?[-+−]?\w+\)?\}?))"), _power),
     (re.compile(r"([A-Za-z])([₀-₉]+)"), lambda m: f"{m[1]}{m[2].translate(_SUB)}"),
     (re.compile(rf"(?<![\w.,/-])({_N})\s?(?:-|–|—|~|〜)\s?({_N})(?![\w/]|-\d|\.\d|\s?=|\s?[-+*/×]\s?\d)"), _score),
 )  # fmt: skip

@@ -1,11 +1,9 @@
 """English: addresses of the web and of people, file names, telephone numbers, versions."""
 
 import re
-from collections.abc import Callable
 
 from cosylite.text.normalise.en_numbers import cardinal, digits, number, pairs
-
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
+from cosylite.text.normalise.en_rules import Rule, before
 
 _DOMAINS = (
     "com|org|net|edu|gov|mil|int|info|biz|io|ai|app|dev|co|me|tv|us|uk|ca|au|de|fr|es|it|nl|se|no|fi|dk|ch|at|be|pl|ru|"
@@ -60,7 +58,7 @@ def _hashtag(match: re.Match[str]) -> str | None:
     tag = match.group(1)
     if tag.isdecimal():
         return f"number {cardinal(tag)}"
-    named = match.string[: match.start()].rstrip().lower().endswith("hashtag")
+    named = before(match).rstrip().lower().endswith("hashtag")
     return ("" if named else "hashtag ") + _tag(tag)
 
 
@@ -105,7 +103,7 @@ _TEL = (
 )
 RULES: tuple[Rule, ...] = (
     (
-        re.compile(r"(?<![\w.])(?:mailto:)?([\w.%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"),
+        re.compile(r"(?<![\w.%+-])(?:mailto:)?([\w.%+-]++@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"),
         lambda match: spoken_code(match.group(1)),
     ),
     (
@@ -115,13 +113,13 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?i)(?<![\w@.])(?P<scheme>)(?P<rest>www\.[^\s<>“”]+)"), _url),
     (
         re.compile(
-            rf"(?<![\w@.])(?P<scheme>)(?P<rest>(?:[A-Za-z0-9][\w-]*\.)+(?:{_DOMAINS})(?![\w-])(?:\.(?:{_DOMAINS})(?![\w-]))?"
+            rf"(?<![\w@.-])(?P<scheme>)(?P<rest>(?:[A-Za-z0-9][\w-]*+\.)+(?:{_DOMAINS})(?![\w-])(?:\.(?:{_DOMAINS})(?![\w-]))?"
             r"(?::\d+)?(?:[/?#][^\s<>“”]*)?)"
         ),
         lambda match: None if re.match(r"\d+\.\d*(?:in|[a-z]m)$", match.group("rest")) else _url(match),
     ),
     (
-        re.compile(rf"(?i)(?<![\w.])((?:[\w-]+[/\\.])*[\w-]+\.(?:{_FILES}))(?![\w-]|\.\w)"),
+        re.compile(rf"(?i)(?<![\w./\\-])((?:[\w-]++[/\\.]){{0,12}}[\w-]+\.(?:{_FILES}))(?![\w-]|\.\w)"),
         lambda match: spoken_code(match.group(1)) if re.search("[A-Za-z]", match.group(1)[:-3]) or "." else None,
     ),
     (re.compile(r"(?<![\w.:/])((?:[A-Za-z]:\\|~?/|\.{1,2}/)(?:[\w.-]+[/\\])*[\w.-]*\w)"), lambda m: spoken_code(m[1])),

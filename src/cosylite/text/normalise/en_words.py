@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 
 from cosylite.text.normalise.en_numbers import cardinal, digits, number, ordinal, pairs, roman
 from cosylite.text.normalise.en_quantities import NUMBER
+from cosylite.text.normalise.en_rules import Rule, after, before
 from cosylite.text.normalise.en_tables import (
     ABBREVIATIONS,
     AT_END,
@@ -18,8 +18,6 @@ from cosylite.text.normalise.en_tables import (
     SYMBOLS,
 )  # fmt: skip
 
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
-
 
 def _like(model: str, words: str) -> str:
     """`words` with a capital where the written form had one."""
@@ -27,14 +25,14 @@ def _like(model: str, words: str) -> str:
 
 
 def _ends_sentence(match: re.Match[str]) -> bool:
-    rest = match.string[match.end() :]
+    rest = after(match)
     return not rest.strip() or re.match(r"[\"”')]*\s+[A-Z]", rest) is not None
 
 
 def _abbreviation(match: re.Match[str]) -> str | None:
     text = match.group(1)
     key = text.lower()
-    rest = match.string[match.end() :]
+    rest = after(match)
     if key not in ABBREVIATIONS:
         return None
     if key in NEEDS_NUMBER and not re.match(r"\s*(?:\d|[A-Z]\b|[IVX]+\b)", rest):
@@ -60,15 +58,15 @@ def _bare(match: re.Match[str]) -> str | None:
 def _doctor(match: re.Match[str]) -> str:
     """`Dr.` before a name is Doctor, behind one Drive; `St.` Saint or Street."""
     doctor = match.group(1).lower() == "dr"
-    before, rest = match.string[: match.start()], match.string[match.end() :]
+    lead, rest = before(match), after(match)
     titled = re.match(r"\s+(?:[A-Z]|Mc|O['’])", rest) is not None
-    behind_name = re.search(r"(?:\b[A-Z][a-z]+|\d(?:st|nd|rd|th)|st|nd|rd|th)\s+$", before) is not None
+    behind_name = re.search(r"(?:\b[A-Z][a-z]+|\d(?:st|nd|rd|th)|st|nd|rd|th)\s+$", lead) is not None
     known = re.search(
-        r"\b(?:The|A|An|And|Or|In|At|To|Ask|Call|See|Visit|Hi|Hello|Dear|Is|With|Of|From|By|On|Mount)\s+$", before
+        r"\b(?:The|A|An|And|Or|In|At|To|Ask|Call|See|Visit|Hi|Hello|Dear|Is|With|Of|From|By|On|Mount)\s+$", lead
     )
     saint = not doctor and re.match(r"\s+(?:Louis|Paul|Petersburg|John|Mary|Peter|George|Patrick|Thomas|Andrews)", rest)
     road = behind_name and not known and not saint
-    if road and titled and not re.search(r"\d+\w?\s+(?:[A-Z][\w'’]*\s+)+$", before):
+    if road and titled and not re.search(r"\d+\w?\s+(?:[A-Z][\w'’]*\s+)+$", lead):
         road = False
     if not titled and behind_name:
         road = True
@@ -80,7 +78,7 @@ def _doctor(match: re.Match[str]) -> str:
 def _initials(match: re.Match[str]) -> str:
     """`U.S.A.` as USA, with the full stop again where it ended a sentence."""
     letters = match.group().replace(".", "").replace(" ", "")
-    sentence = not match.string[match.end() :].strip()
+    sentence = not after(match).strip()
     return letters.upper() + ("." if sentence and match.group().endswith(".") else "")
 
 
@@ -95,9 +93,7 @@ def _part(match: re.Match[str]) -> str | None:
 
 def _king(match: re.Match[str]) -> str | None:
     value = roman(match.group(2))
-    if match.group(2) == "I" and re.match(
-        r"\s+(?:am|was|have|had|will|would|do|did|can|think|'|’)", match.string[match.end() :]
-    ):
+    if match.group(2) == "I" and re.match(r"\s+(?:am|was|have|had|will|would|do|did|can|think|'|’)", after(match)):
         return None
     return f"{match.group(1)} the {ordinal(str(value))}" if value else None
 
@@ -135,7 +131,7 @@ def _code(match: re.Match[str]) -> str | None:
         return None
     words = []
     for i, piece in enumerate(pieces):
-        if not piece[0].isdigit():
+        if not piece[0].isdecimal():
             words.append(piece if i or len(pieces[0]) > 1 else piece.upper())
         elif "." in piece or "," in piece or len(piece) <= 2:
             words.append(number(piece))
@@ -228,7 +224,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?i)(\b(?:call|dial|text|called|dialed|calling)\s+)(\d{3,5})\b"), _dialled),
     (re.compile(r"(?<![\w.-])(?:[A-Za-z]+[-–]?\d[\w]*(?:\.\d+)?(?:-\w+)*|\d+(?:\.\d+)?(?:-?[A-Za-z]+)+\d*\w*)(?![\w])"), _code),
     (re.compile(rf"(?<![\w)\]])[-−–]\s?(?=(?:{NUMBER}))()"), lambda m: "minus "),
-    (re.compile(r"(?<=[\w)])\s[-−–]\s(?=[\w(][^.?!]*(?:=|equals))|(?<=\d)\s?−\s?(?=\d)"), lambda m: " minus "),
+    (re.compile(r"(?<=[\w)])\s[-−–]\s(?=[\w(][^.?!]{0,60}(?:=|equals))|(?<=\d)\s?−\s?(?=\d)"), lambda m: " minus "),
     (re.compile(r"(?<=[=+×])\s?-\s?(?=\w)"), lambda m: " minus "),
     (re.compile(r"\b([A-F])[-−](?=[\s,.]|$)"), lambda m: f"{m[1]} minus"),
     (re.compile(r"\b([A-Za-z]+)/([A-Za-z]+)\b"), _slash),
@@ -240,7 +236,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<=\w)-(?=\s)|(?<=\s)-(?=\w)"), lambda m: ""),
 )  # fmt: skip
 LAST = (
-    (re.compile(r"[^\w\s.,!?;:'\"()—–…“”‘’-]+|[\d_]+"), _drop),
+    (re.compile(r"[^\w\s.,!?;:'\"()—–…“”‘’-]+|[\d_⁰¹²³⁴-⁹ⁿ₀-₉¼-¾⅐-⅞]+"), _drop),
     (re.compile(r"\s+"), lambda m: " "),
     (re.compile(r"^\s+|\s+$|\s+(?=[.,!?;:…)])|(?<=\()\s+"), lambda m: ""),
 )
