@@ -256,6 +256,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.(?=\s|,)"), lambda m: _month(m[1])),
     (re.compile(rf"\b({_WEEKDAY})\.?{_TO}({_WEEKDAY})\b\.?"), _weekday_range),
     (re.compile(rf"\b({_WEEKDAY})(,)(?=\s+(?:January|February|March|April|May|June|July|August|Sep|Oct|Nov|Dec|the ))"), _weekday),
+    (re.compile(r"\b(Sat|Sun)\.(,)"), _weekday),
     (re.compile(r"\b(Mon|Tues?|Wed|Weds|Thu|Thurs?|Fri)\.()(?=\s|,)"), _weekday),
     (
         re.compile(rf"\b(?P<from>\d{{1,2}})(?::(?P<past>\d\d))?\s?(?P<first>[aApP]\.?[mM]\.?)?(?:{_TO}|\s+to\s+)"

@@ -21,6 +21,7 @@ _AFTER_ADJECTIVE = re.compile(
 _ATTRIBUTES = ("W", "kW", "V", "mm", "MB", "GB", "TB", "MP", "mAh", "GHz", "MHz", "Hz", "cc", "hp", "px", "kWh")
 _SUPER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n")
 _SUB = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SIZE = r"(?:in\.?|\"|cm|mm|ft|km|m)"
 _VULGAR = {
     "½": ("1", "2"), "⅓": ("1", "3"), "⅔": ("2", "3"), "¼": ("1", "4"), "¾": ("3", "4"), "⅕": ("1", "5"), "⅖": ("2", "5"),
     "⅗": ("3", "5"), "⅘": ("4", "5"), "⅙": ("1", "6"), "⅚": ("5", "6"), "⅛": ("1", "8"), "⅜": ("3", "8"),
@@ -70,7 +71,7 @@ def _money(match: re.Match[str]) -> str:
         plain = text.replace(",", "")
         if not magnitude and re.fullmatch(r"\d*\.0+", plain):
             plain = plain.partition(".")[0]
-        single = (plain == "1" and not magnitude) or _adjective(match)
+        single = (plain == "1" and not magnitude) or _adjective(match) or after(match).startswith("-a-")
         return f"{sign}{_amount(plain, magnitude)} {one if single else many}{tail}"
     whole, _, hundredths = text.replace(",", "").partition(".")
     parts = []
@@ -211,7 +212,9 @@ def _by(match: re.Match[str]) -> str | None:
     if "=" in after(match):
         return None
     sizes = re.findall(NUMBER, match.group())
-    return " by ".join(pairs(size) if re.fullmatch(r"[1-9]\d{3}|720", size) else number(size) for size in sizes)
+    unit = UNITS.get({'"': "in", "in.": "in"}.get(match["unit"] or "", match["unit"] or ""))
+    words = " by ".join(pairs(size) if re.fullmatch(r"[1-9]\d{3}|720", size) else number(size) for size in sizes)
+    return words + (f" {unit[1]}" if unit else "")
 
 
 def _times(match: re.Match[str]) -> str:
@@ -267,13 +270,13 @@ RULES: tuple[Rule, ...] = (
     (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°(?:\s?(?P<scale>[CFK])(?!\w))?|degrees (?=[CF]\b)(?P<other>))"), _temperature),
     (re.compile(r"(?<![\w.])(\d{1,2})['′’]\s?(\d{1,2}(?:\.\d)?)(?:[\"″”]|''|(?=\s|$|[.,]))"), _feet),
     (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])"), _inches),
-    (re.compile(rf"(?<![\w.])({_N})\s?(?:in\.?|\"|cm|mm|ft)?\s?[x×]\s?{_N}(?:\s?[x×]\s?{_N})?(?![\w.]*\d)"), _by),
+    (re.compile(rf"(?<![\w.])({_N})\s?{_SIZE}?\s?[x×]\s?{_N}(?:\s?{_SIZE}?\s?[x×]\s?{_N})?(?:\s?(?P<unit>{_SIZE})(?!\w))?(?!\.?\d)"), _by),
     (re.compile(r"(?<![\w./])(\d+)[ -](\d{1,2})[/⁄](\d{1,3})(?![\w/])"), _mixed),
     (re.compile(r"(?:(?<!\d)(\d++)\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
     (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?:(?:th|rd|nd)s?)?(?![\w/]|\.\d)"), _fraction),
     (
         re.compile(rf"{_ranged(f'(?:{_UNIT})?')}(?P<gap>\s?|-)(?P<unit>{_UNIT})(?P<power>[²³]|\^?[23](?!\d))?"
-                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+)(?P<again>[²³]|\^?2(?!\d))?)?(?![\w'’])(?P<dot>(?<!\w\w\w\w)\.(?!\w))?"),
+                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+)(?P<again>[²³]|\^?2(?!\d))?)?(?![\w'’])(?P<dot>(?<!\w\w\w\w\w)\.(?!\w))?"),
         _unit,
     ),
     (re.compile(rf"(?<![\w.])({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|tv|display|screen|"

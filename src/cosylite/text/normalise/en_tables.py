@@ -79,7 +79,7 @@ UNITS: dict[str, tuple[str, str]] = {
     "kgs": ("kilogram", "kilograms"), "lb": ("pound", "pounds"), "lbs": ("pound", "pounds"),
     "oz": ("ounce", "ounces"), "fl oz": ("fluid ounce", "fluid ounces"), "t": ("ton", "tons"),
     "ml": ("milliliter", "milliliters"), "mL": ("milliliter", "milliliters"), "cl": ("centiliter", "centiliters"),
-    "l": ("liter", "liters"), "L": ("liter", "liters"), "gal": ("gallon", "gallons"), "qt": ("quart", "quarts"),
+    "l": ("liter", "liters"), "L": ("liter", "liters"), "gal": ("gallon", "gallons"), "qt": ("quart", "quarts"), "qts": ("quart", "quarts"),
     "pt": ("pint", "pints"), "tsp": ("teaspoon", "teaspoons"), "tbsp": ("tablespoon", "tablespoons"),
     "Tbsp": ("tablespoon", "tablespoons"), "ns": ("nanosecond", "nanoseconds"), "µs": ("microsecond", "microseconds"),
     "ms": ("millisecond", "milliseconds"), "s": ("second", "seconds"), "sec": ("second", "seconds"),

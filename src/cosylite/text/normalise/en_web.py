@@ -82,7 +82,7 @@ def _phone(match: re.Match[str]) -> str:
 
 
 def _spelt_out(match: re.Match[str]) -> str:
-    return match.group(1) + ", ".join(digits(group) for group in re.findall(r"\d+", match.group(2)))
+    return re.sub(r"\bno\.", "number", match.group(1)) + ", ".join(digits(group) for group in re.findall(r"\d+", match.group(2)))
 
 
 def _dotted(match: re.Match[str]) -> str:
@@ -152,4 +152,5 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"\b([vV]\.? ?)?(\d+(?:\.\d+){2,})(?:-?((?:alpha|beta|rc|b)\b))?"), _dotted),
     (re.compile(r"\b[vV]\.?(\d+(?:\.\d+)?)\b"), _version),
     (re.compile(r"\b([A-Z]{2} )(\d{5}(?:-\d{4})?)(?![\w-])"), _spelt_out),
+    (re.compile(r"\b(ISBN(?:-1[03])?:?\s)(\d[\d -]{8,15}[\dX])\b"), _spelt_out),
 )
