@@ -89,7 +89,8 @@ def first_scores(data: Corpus) -> Floats:
     single = table[:, 1 : 1 + size]
     single /= single.sum(0, keepdims=True) * single.sum(1, keepdims=True) / single.sum()
     table[:, 1 : 1 + size] = single / single.sum(1, keepdims=True)
-    return np.log(table)
+    scores: Floats = np.log(table)
+    return scores
 
 
 def align(data: Corpus, scores: Floats) -> tuple[Ints, npt.NDArray[np.bool_]]:
@@ -128,7 +129,8 @@ def chunks(data: Corpus, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths, axis=1)
     rows = np.arange(len(lengths))[:, None]
     every = np.stack([code[rows, ends] for code in codes])
-    return np.take_along_axis(every, lengths[None], axis=0)[0]
+    chosen: Ints = np.take_along_axis(every, lengths[None], axis=0)[0]
+    return chosen
 
 
 def aligned(data: Corpus, rounds: int) -> tuple[Ints, npt.NDArray[np.bool_]]:

@@ -195,7 +195,8 @@ _BEFORE_YEAR = re.compile(
     r"season|cup|edition|and|to|through|or|budget|census|season|quarter|half|mid-|the)|[(©])\s*$"
 )
 _STRONG = re.compile(
-    r"(?i)\b(?:in|since|until|till|during|year|before|after|circa|spring|summer|autumn|fall|winter|january|february|march|"
+    r"(?i)\b(?:in|since|until|till|during|year|before|after|circa|spring|summer|autumn|fall|winter|january|"
+    r"february|march|"
     r"april|may|june|july|august|september|october|november|december|copyright|born|died|founded|established|by)\s*$"
 )
 _COUNTING = re.compile(
@@ -248,14 +249,16 @@ RULES: tuple[Rule, ...] = (
         _month_day,
     ),
     (
-        re.compile(rf"(?<![\d.,:/$€£])\b(?P<day>[0-2]?\d|3[01])(?:st|nd|rd|th)?(?:{_TO}(?P<until>\d\d?)(?:st|nd|rd|th)?)?"
+        re.compile(rf"(?<![\d.,:/$€£])\b(?P<day>[0-2]?\d|3[01])(?:st|nd|rd|th)?(?:{_TO}(?P<until>\d\d?)(?:st|nd|"
+            rf"rd|th)?)?"
                    rf"[\s-]+(?:of\s+)?{_MONTH}(?!\w)(?:,?[\s-]+{_YEAR})?"),
         _day_month,
     ),
     (re.compile(rf"\b{_MONTH}(?:\s+of)?,?[\s]+{_YEAR}"), _month_year),
     (re.compile(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.(?=\s|,)"), lambda m: _month(m[1])),
     (re.compile(rf"\b({_WEEKDAY})\.?{_TO}({_WEEKDAY})\b\.?"), _weekday_range),
-    (re.compile(rf"\b({_WEEKDAY})(,)(?=\s+(?:January|February|March|April|May|June|July|August|Sep|Oct|Nov|Dec|the ))"), _weekday),
+    (re.compile(rf"\b({_WEEKDAY})(,)(?=\s+(?:January|February|March|April|May|June|July|August|Sep|Oct|Nov|Dec|"
+        rf"the ))"), _weekday),
     (re.compile(r"\b(Sat|Sun)\.(,)"), _weekday),
     (re.compile(r"\b(Mon|Tues?|Wed|Weds|Thu|Thurs?|Fri)\.()(?=\s|,)"), _weekday),
     (
@@ -271,7 +274,8 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"\b(?:(mid|early|late|pre|post)-)?([1-9]\d[0-9]0)['’]?s\b"), _decade),
     (re.compile(r"(?<![\w])['’]([1-9]0)['’]?s\b"), _short_decade),
     (
-        re.compile(r"(?i)(?<=\b(?:the|her|his|our|low|mid|ies) )([2-9]0)['’]?s\b|(?<=\b(?:late|high|your) )([2-9]0)['’]?s\b"
+        re.compile(r"(?i)(?<=\b(?:the|her|his|our|low|mid|ies) )([2-9]0)['’]?s\b|(?<=\b(?:late|high|"
+            r"your) )([2-9]0)['’]?s\b"
                    r"|(?<=\b(?:early|their) )([2-9]0)['’]?s\b|(?<=\bmid-)([2-9]0)s\b|(?<=\bmy )([2-9]0)s\b"),
         lambda match: plural(two_digits(int(next(filter(None, match.groups()))))),
     ),

@@ -16,14 +16,16 @@ _MAGNITUDE = r"(?:thousand|million|billion|trillion|hundred|mil)\b|(?:bn|Bn|mn|m
 _UNIT = "|".join(sorted((re.escape(key) for key in UNITS), key=len, reverse=True))
 _AFTER_ADJECTIVE = re.compile(
     r"[ -](?!(?:of|in|on|to|at|and|or|for|from|is|was|are|were|with|by|per|a|an|the|as|than|but|if|when|that|more|less|"
-    r"each|into|over|under|after|before|away|long|wide|high|tall|deep|later|ago|every|last|this|next|now|off)\b)[a-z]{2,}"
+    r"each|into|over|under|after|before|away|long|wide|high|tall|deep|later|ago|every|last|this|next|now|"
+    r"off)\b)[a-z]{2,}"
 )
 _ATTRIBUTES = ("W", "kW", "V", "mm", "MB", "GB", "TB", "MP", "mAh", "GHz", "MHz", "Hz", "cc", "hp", "px", "kWh")
 _SUPER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ⁿ", "0123456789-+n")
 _SUB = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIZE = r"(?:in\.?|\"|cm|mm|ft|km|m)"
 _VULGAR = {
-    "½": ("1", "2"), "⅓": ("1", "3"), "⅔": ("2", "3"), "¼": ("1", "4"), "¾": ("3", "4"), "⅕": ("1", "5"), "⅖": ("2", "5"),
+    "½": ("1", "2"), "⅓": ("1", "3"), "⅔": ("2", "3"), "¼": ("1", "4"), "¾": ("3", "4"), "⅕": ("1", "5"),
+    "⅖": ("2", "5"),
     "⅗": ("3", "5"), "⅘": ("4", "5"), "⅙": ("1", "6"), "⅚": ("5", "6"), "⅛": ("1", "8"), "⅜": ("3", "8"),
     "⅝": ("5", "8"), "⅞": ("7", "8"), "⅐": ("1", "7"), "⅑": ("1", "9"), "⅒": ("1", "10"),
 }  # fmt: skip
@@ -223,7 +225,10 @@ def _times(match: re.Match[str]) -> str:
 
 
 def _thousands(match: re.Match[str]) -> str | None:
-    place = r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|exit)\.?\s$"
+    place = (
+        r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|"
+        r"exit)\.?\s$"
+    )
     if match.group(2) in "BKM" and re.search(place, before(match)):
         return None
     return f"{number(match.group(1))} {MAGNITUDES[match.group(2)]}"
@@ -249,7 +254,8 @@ RULES: tuple[Rule, ...] = (
      lambda m: f"{number(m[1])} times ten to the power of {number((m[2] or m[3]).translate(_SUPER).lstrip('+'))}"),
     (re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([-+−]?\d+)(?!\w)"), _scientific),
     (
-        re.compile(rf"(?P<sign>(?<!\w)[-−]\s?)?(?<![\w$])(?P<symbol>{_CURRENCY})\s?(?P<n>{_N})(?:(?P<first>{_MAGNITUDE})?{_DASH}"
+        re.compile(rf"(?P<sign>(?<!\w)[-−]\s?)?"
+            rf"(?<![\w$])(?P<symbol>{_CURRENCY})\s?(?P<n>{_N})(?:(?P<first>{_MAGNITUDE})?{_DASH}"
                    rf"(?:(?P=symbol))?\s?(?P<until>{_N}))?(?:[\s-]?(?P<magnitude>{_MAGNITUDE}))?"
                    rf"(?:\s?/\s?(?P<per>[a-zA-Z]+))?(?!\d)"),
         _money,
@@ -265,25 +271,31 @@ RULES: tuple[Rule, ...] = (
     ),
     (re.compile(rf"(?<![\w.,])({_N})\s?¢"), _cents),
     (re.compile(rf"{_ranged('%?')}\s?(?:%|pct\b)"), _percent),
-    (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°\s?(\d+(?:\.\d+)?)[′']\s?(?:(\d+(?:\.\d+)?)[″\"]\s?)?([NSEW])?(?!\w)"), _angle),
+    (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°\s?(\d+(?:\.\d+)?)[′']\s?(?:(\d+(?:\.\d+)?)[″\"]\s?)?([NSEW])?"
+        r"(?!\w)"), _angle),
     (re.compile(r"(?<!\w)([-−]?\d+(?:\.\d+)?)°()()\s?([NSEW])(?!\w)"), _angle),
-    (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°(?:\s?(?P<scale>[CFK])(?!\w))?|degrees (?=[CF]\b)(?P<other>))"), _temperature),
+    (re.compile(rf"{_ranged('(?:°?[CF]?)')}\s?(?:°(?:\s?(?P<scale>[CFK])(?!\w))?|"
+        rf"degrees (?=[CF]\b)(?P<other>))"), _temperature),
     (re.compile(r"(?<![\w.])(\d{1,2})['′’]\s?(\d{1,2}(?:\.\d)?)(?:[\"″”]|''|(?=\s|$|[.,]))"), _feet),
     (re.compile(rf"(?<![\w.])({_N})[\"″](?=\s|$|[.,;)-])"), _inches),
-    (re.compile(rf"(?<![\w.])({_N})\s?{_SIZE}?\s?[x×]\s?{_N}(?:\s?{_SIZE}?\s?[x×]\s?{_N})?(?:\s?(?P<unit>{_SIZE})(?!\w))?(?!\.?\d)"), _by),
+    (re.compile(rf"(?<![\w.])({_N})\s?{_SIZE}?\s?[x×]\s?{_N}(?:\s?{_SIZE}?\s?[x×]\s?{_N})?"
+        rf"(?:\s?(?P<unit>{_SIZE})(?!\w))?(?!\.?\d)"), _by),
     (re.compile(r"(?<![\w./])(\d+)[ -](\d{1,2})[/⁄](\d{1,3})(?![\w/])"), _mixed),
     (re.compile(r"(?:(?<!\d)(\d++)\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
     (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?:(?:th|rd|nd)s?)?(?![\w/]|\.\d)"), _fraction),
     (
         re.compile(rf"{_ranged(f'(?:{_UNIT})?')}(?P<gap>\s?|-)(?P<unit>{_UNIT})(?P<power>[²³]|\^?[23](?!\d))?"
-                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+)(?P<again>[²³]|\^?2(?!\d))?)?(?![\w'’])(?P<dot>(?<!\w\w\w\w\w)\.(?!\w))?"),
+                   rf"(?:\s?/\s?(?P<per>[a-zA-Z]+)(?P<again>[²³]|\^?2(?!\d))?)?"
+                       rf"(?![\w'’])(?P<dot>(?<!\w\w\w\w\w)\.(?!\w))?"),
         _unit,
     ),
-    (re.compile(rf"(?<![\w.])({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|tv|display|screen|"
+    (re.compile(rf"(?<![\w.])({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|"
+        rf"tv|display|screen|"
                 r"resolution|TV))"), _thousands),
     (re.compile(rf"(?<![\w.])({_N})[x×](?![\w.])"), _times),
     (re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th|ST|ND|RD|TH)\b"), _ordinal),
-    (re.compile(r"((?<![\dA-Za-z.])\d++(?:\.\d++)?|(?<![A-Za-z])[A-Za-z]{1,3}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|\^(\{?\(?[-+−]?\w+\)?\}?))"), _power),
+    (re.compile(r"((?<![\dA-Za-z.])\d++(?:\.\d++)?|(?<![A-Za-z])[A-Za-z]{1,3}|\))(?:([⁻⁺]?[⁰¹²³⁴-⁹ⁿ]+)|"
+        r"\^(\{?\(?[-+−]?\w+\)?\}?))"), _power),
     (re.compile(r"([A-Za-z])([₀-₉]+)"), lambda m: f"{m[1]}{m[2].translate(_SUB)}"),
     (re.compile(rf"(?<![\w.,/-])({_N})\s?(?:-|–|—|~|〜)\s?({_N})(?![\w/]|-\d|\.\d|\s?=|\s?[-+*/×]\s?\d)"), _score),
 )  # fmt: skip

@@ -19,7 +19,8 @@ _SAID = {
     "#": "hash", ":": "colon", "~": "tilde", "%": "percent", "@": "at", "+": "plus", "\\": "backslash", "*": "star",
 }  # fmt: skip
 _SPELT = {"www", "html", "htm", "php", "txt", "pdf", "csv", "tsv", "xml", "css", "js", "ts", "jsx", "tsx", "py", "cpp",
-    "hpp", "rs", "rb", "sh", "sql", "md", "cfg", "exe", "dll", "dmg", "apk", "png", "gif", "svg", "bmp", "mkv", "uk", "us",
+    "hpp", "rs", "rb", "sh", "sql", "md", "cfg", "exe", "dll", "dmg", "apk", "png", "gif", "svg", "bmp", "mkv", "uk",
+    "us",
     "io", "ai", "tv", "eu", "cn", "jp", "kr", "xz", "gz", "id", "faq", "api", "docx", "xlsx", "pptx", "mp", "ipynb",
     "hk", "nz", "fr", "ly", "gg",
 }  # fmt: skip
@@ -82,7 +83,9 @@ def _phone(match: re.Match[str]) -> str:
 
 
 def _spelt_out(match: re.Match[str]) -> str:
-    return re.sub(r"\bno\.", "number", match.group(1)) + ", ".join(digits(group) for group in re.findall(r"\d+", match.group(2)))
+    return re.sub(r"\bno\.", "number", match.group(1)) + ", ".join(
+        digits(group) for group in re.findall(r"\d+", match.group(2))
+    )
 
 
 def _dotted(match: re.Match[str]) -> str:

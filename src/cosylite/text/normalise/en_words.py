@@ -18,6 +18,8 @@ from cosylite.text.normalise.en_tables import (
     SYMBOLS,
 )  # fmt: skip
 
+_GREEK = "".join(LETTER_SYMBOLS)
+
 
 def _like(model: str, words: str) -> str:
     """`words` with a capital where the written form had one."""
@@ -221,12 +223,16 @@ RULES: tuple[Rule, ...] = (
     (re.compile(rf"(?i)(?<![\w.])({'|'.join(BARE)})(?![\w.'’])"), _bare),
     (re.compile(r"(?<![\w.])(?:[A-Za-z]\.){2,}(?!\w)|(?<![\w.])(?:[A-Z]\.)+[A-Z](?![\w.])"), _initials),
     (re.compile(r"\b([A-Z])\.(?=\s[A-Z])"), lambda m: m[1]),
-    (re.compile(r"\b(\d{3,5})([A-Za-z])?(?=\s(?:[NSEW]\.?\s)?(?:[A-Z][\w'’]*\s){1,3}(?:Street|St\b|Avenue|Ave|Road|Rd|Boulevard|Blvd|"
+    (re.compile(r"\b(\d{3,5})([A-Za-z])?(?=\s(?:[NSEW]\.?\s)?(?:[A-Z][\w'’]*\s){1,3}(?:Street|St\b|Avenue|Ave|Road|Rd|"
+                r"Boulevard|Blvd|"
                 r"Drive|Lane|Ln|Way|Court|Place|Terrace|Square|Parkway|Highway|Circle))"), _house),
-    (re.compile(r"\b((?:[Rr]oom|[Ss]uite|[Aa]partment|Apt|[Bb]oeing|[Ff]light|[Rr]oute|[Hh]ighway|Interstate|[Bb]us|RTX|GTX|Ryzen|"
-                r"Airbus|[Ff]light [A-Z]{2}|[Gg]ate|[Aa]rea|[Ff]orm|[Ii]ntel Core|[Cc]hannel|[Mm]odel) (?:number )?)(\d{3,4})(?![\w,.]*\d)"), _model),
+    (re.compile(r"\b((?:[Rr]oom|[Ss]uite|[Aa]partment|Apt|[Bb]oeing|[Ff]light|[Rr]oute|[Hh]ighway|Interstate|[Bb]us|"
+                r"RTX|GTX|Ryzen|"
+                r"Airbus|[Ff]light [A-Z]{2}|[Gg]ate|[Aa]rea|[Ff]orm|[Ii]ntel Core|[Cc]hannel|"
+                r"[Mm]odel) (?:number )?)(\d{3,4})(?![\w,.]*\d)"), _model),
     (re.compile(r"(?i)(\b(?:call|dial|text|called|dialed|calling)\s+)(\d{3,5})\b"), _dialled),
-    (re.compile(r"(?<![\w.-])(?:[A-Za-z]+[-–]?\d[\w]*(?:\.\d+)?(?:-\w+)*|\d+(?:\.\d+)?(?:-?[A-Za-z]+)+\d*\w*)(?![\w])"), _code),
+    (re.compile(r"(?<![\w.-])(?:[A-Za-z]+[-–]?\d[\w]*(?:\.\d+)?(?:-\w+)*|"
+                r"\d+(?:\.\d+)?(?:-?[A-Za-z]+)+\d*\w*)(?![\w])"), _code),
     (re.compile(rf"(?<![\w)\]])[-−–]\s?(?=(?:{NUMBER}))()"), lambda m: "minus "),
     (re.compile(r"(?<=[\w)])\s[-−–]\s(?=[\w(][^.?!]{0,60}(?:=|equals))|(?<=\d)\s?−\s?(?=\d)"), lambda m: " minus "),
     (re.compile(r"(?<=[=+×])\s?-\s?(?=\w)"), lambda m: " minus "),
@@ -237,7 +243,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"\b([A-Za-z]+)/([A-Za-z]+)\b"), _slash),
     (re.compile(rf"(?:{NUMBER})"), _left),
     (re.compile(r"\*+|_+|\^|~|`+|\|+|[®™•●■□◆▪★☆✓✔✗†‡¶]"), lambda m: " "),
-    (re.compile("[" + "".join(LETTER_SYMBOLS) + "".join(LETTER_SYMBOLS).upper() + "](?![\u0370-\u03ff])(?<![\u0370-\u03ff].)"), _greek),
+    (re.compile(f"[{_GREEK}{_GREEK.upper()}](?![\u0370-\u03ff])(?<![\u0370-\u03ff].)"), _greek),
     (re.compile("[" + re.escape("".join(SYMBOLS)) + "]"), _symbol),
     (re.compile(r"(?<=\w)/(?=\w)"), lambda m: " slash "),
     (re.compile(r"(?<=\w)-(?=\s)|(?<=\s)-(?=\w)"), lambda m: ""),
