@@ -42,6 +42,8 @@ class _Piece:
     written: str
     normalised: str
     words: tuple[Word, ...]
+    goes_on: bool = False
+    """Whether the piece before belongs to the same span."""
 
 
 class SentenceReader:
@@ -93,7 +95,8 @@ class SentenceReader:
             if lang is not None:
                 part = text.slice(start, end)
                 host = self._host(text.text, langs, start, end) if lang == "en" else lang
-                read.append((lang, part, list(self._pieces(host, part, overrides[start:end], source))))
+                found = list(self._pieces(host, part, overrides[start:end], source))
+                read.append((lang, part, [replace(piece, goes_on=i > 0) for i, piece in enumerate(found)]))
         pieces = _settled([piece for _, _, found in read for piece in found])
         if not any(piece.words for piece in pieces):
             return None
@@ -258,7 +261,9 @@ def _settled(pieces: list[_Piece]) -> list[_Piece]:
             last = before.words[-1]
             if mark and not last.after:
                 settled[holder] = replace(before, words=(*before.words[:-1], replace(last, after=mark)))
-            elif words and before is settled[-1] and _is_one_korean_word(before.written, piece.written):
+            elif (
+                words and piece.goes_on and before is settled[-1] and _is_one_korean_word(before.written, piece.written)
+            ):
                 joined = replace(
                     words[0],
                     text=last.text + words[0].text,
