@@ -1,7 +1,7 @@
 """`TTS`: text to speech in five lines."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from cosylite.audio.values import AudioChunk, Speech
@@ -100,7 +100,7 @@ class TTS:
         seed: int = 0,
         chunk_frames: int | None = None,
         **more: Unpack[MoreOptions],
-    ) -> Iterator[AudioChunk]:
+    ) -> Generator[AudioChunk, None, None]:
         """Speak a text while it is computed, or while it is still being written.
 
         The joined chunks equal `say`, whatever `chunk_frames` is. Closing the iterator cancels at once.

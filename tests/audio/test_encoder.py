@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import soundfile
 from cosylite.audio.encoder import Encoder
 from cosylite.audio.files import AudioFile, write_file
 from cosylite.audio.formats import FORMATS, format_of
+from cosylite.audio.interrupts import interrupts_deferred
 from cosylite.audio.values import Speech
 from cosylite.errors import InputError, OutputError
 
@@ -146,8 +148,6 @@ def test_full_disk_is_one_clear_error(name: str) -> None:
 def test_full_disk_keeps_what_was_written(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path, limits = tmp_path / "a.wav", resource.getrlimit(resource.RLIMIT_FSIZE)
-    import signal
-
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_001, limits[1]))
     try:
@@ -182,3 +182,11 @@ def test_pipe_gets_a_stream(tmp_path: Path) -> None:
     reader.join()
     samples, _ = soundfile.read(io.BytesIO(got[0]), dtype="float32")
     np.testing.assert_allclose(samples, tone(), atol=1e-4)
+
+
+def test_an_interrupt_during_encoding_is_not_lost() -> None:
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
+        signal.raise_signal(signal.SIGINT)
+        after = True
+    assert after
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosylite.audio.formats import Format
+from cosylite.audio.interrupts import interrupts_deferred
 from cosylite.audio.values import Samples
 
 UNKNOWN_SIZE = 0xFFFFFFFF
@@ -106,15 +107,18 @@ class LibraryCodec:
 
         # A constant rate lets players tell the length of an mp3 stream, and seek in it. 0.4: 96 kbit/s at 24 kHz.
         constant = {"bitrate_mode": "CONSTANT", "compression_level": 0.4} if kind.name == "mp3" else {}
-        self._file: Any = soundfile.SoundFile(
-            _FileLike(sink), "w", sample_rate, 1, kind.subtype, format=kind.container, **constant
-        )
+        with interrupts_deferred():
+            self._file: Any = soundfile.SoundFile(
+                _FileLike(sink), "w", sample_rate, 1, kind.subtype, format=kind.container, **constant
+            )
 
     def write(self, samples: Samples) -> None:
-        self._file.write(samples)
+        with interrupts_deferred():
+            self._file.write(samples)
 
     def close(self) -> None:
-        self._file.close()
+        with interrupts_deferred():
+            self._file.close()
 
 
 class _FileLike:

@@ -1,6 +1,6 @@
 """From the samples of sentences to the chunks of an utterance: edges, pauses, filters, volume, times of words."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -208,7 +208,7 @@ class Assembler:
         self._words: list[WordTiming] = []
         self._sentences: list[SentenceTiming] = []
 
-    def chunks(self, events: Iterator[Event], *, hold_end: bool) -> Iterator[AudioChunk]:
+    def chunks(self, events: Iterator[Event], *, hold_end: bool) -> Generator[AudioChunk, None, None]:
         """Turn events into chunks.
 
         Args:

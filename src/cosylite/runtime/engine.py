@@ -1,7 +1,7 @@
 """The engine: a loaded bundle and a text frontend, from text to chunks of audio."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
@@ -52,7 +52,7 @@ class Engine:
 
     def stream(
         self, text: str | Iterable[str], options: SynthesisOptions, chunk_frames: int | None = None
-    ) -> Iterator[AudioChunk]:
+    ) -> Generator[AudioChunk, None, None]:
         """Chunks of audio while they are made; closing the iterator cancels what is under way.
 
         Args:
@@ -81,7 +81,7 @@ class Engine:
 
     def speak_sentence(
         self, sentence: Sentence, options: SynthesisOptions, chunk_frames: int | None = None
-    ) -> Iterator[AudioChunk]:
+    ) -> Generator[AudioChunk, None, None]:
         """One sentence in this thread, step by step: the pause after it is included only where it is explicit."""
         check_chunk_frames(chunk_frames)
         choice = VoiceChoice(self.model.bundle.manifest, options.voice, options.lang, None)
@@ -149,7 +149,7 @@ class Engine:
 
     def _stream(
         self, text: str | Iterable[str], options: SynthesisOptions, choice: VoiceChoice, sizes: ChunkSizes
-    ) -> Iterator[AudioChunk]:
+    ) -> Generator[AudioChunk, None, None]:
         whole, voicing = isinstance(text, str), _voicing(options)
         with Pipeline() as pipeline:
             tasks = pipeline.ahead(self._tasks(text, options, choice, 1), SENTENCES_AHEAD, wait=whole)
@@ -185,7 +185,9 @@ class Engine:
         )
         return [next(planned) if sentence.words else Task(sentence, None, None) for sentence in sentences]
 
-    def _assembled(self, events: Iterator[Event], options: SynthesisOptions, *, hold_end: bool) -> Iterator[AudioChunk]:
+    def _assembled(
+        self, events: Iterator[Event], options: SynthesisOptions, *, hold_end: bool
+    ) -> Generator[AudioChunk, None, None]:
         return Assembler(options, self.model.guardian).chunks(events, hold_end=hold_end)
 
 
