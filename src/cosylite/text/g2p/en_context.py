@@ -48,6 +48,9 @@ _TO_NOUN = word_set(
     "compared similar owing respect return returned reference"
 )
 _CAUSE = word_set("let make makes made help helps helped see saw watch watched hear heard have had")
+_NO_OBJECT = (
+    BE | PREPOSITIONS | CONJUNCTIONS | HAVE | MODALS | word_set("that who which rose fell went grew came") | {""}
+)
 _CLAUSE_START = word_set("as when if while because that how") | {""}
 
 
@@ -184,6 +187,8 @@ def _third_person(context: Context) -> str:
         return "VERB" if takes_object(following) else "NOUN"
     if is_plural(before):
         return "NOUN"
+    if context.back(steps + 1) in ARTICLES and context.back(steps + 2) == "" and following not in _NO_OBJECT:
+        return "VERB"
     if takes_object(following) or following in (
         "to",
         "with",

@@ -273,7 +273,11 @@ def _content(c: Context) -> str:
         or (c.ahead() == "with" and before not in ARTICLES)
         or (c.ahead() == "to" and c.back() != "the")
     )
-    return "kəntˈɛnt" if happy or c.back() in ("very", "quite", "perfectly", "be") else "kˈɑntɛnt"
+    return (
+        "kəntˈɛnt"
+        if happy or (c.back() == "and" and c.back(3) in BE) or c.back() in ("very", "quite", "perfectly", "be")
+        else "kˈɑntɛnt"
+    )
 
 
 def _invalid(c: Context) -> str:
@@ -342,6 +346,11 @@ def _excuse(c: Context) -> str:
     return noun if part_of_speech(c) in ("NOUN", "ADJ") and c.ahead() not in OBJECTS else verb
 
 
+def _upset(c: Context) -> str:
+    event = c.back() in ARTICLES | {"major", "big"} and c.ahead() in ("", "in", "win", "victory", "of")
+    return "ˈʌpsˌɛt" if event else "ˌʌpsˈɛt"
+
+
 def _axes(c: Context) -> str:
     return "ˈæksᵻz" if c.near(CHOP) else "ˈæksˌiz"
 
@@ -376,7 +385,8 @@ def special_readers() -> dict[str, Reader]:
         "contents": lambda c: "kˈɑntɛnts", "invalid": _invalid, "resume": _resume, "learned": _learned,
         "blessed": _blessed, "aged": _aged, "moped": _moped, "perfect": _perfect, "subject": _subject,
         "present": _present, "presents": _present, "graduate": _graduate, "house": _house,
-        "houses": lambda c: "hˈWzᵻz", "excuse": _excuse, "excuses": _excuse, "axes": _axes, "bases": _bases,
+        "houses": lambda c: "hˈWzᵻz", "excuse": _excuse, "excuses": _excuse, "axes": _axes,
+        "upset": _upset, "bases": _bases,
         "sake": _sake, "deserts": _deserts, "estimate": _estimate, "nice": _city("nˈis", "nˈIs"),
         "reading": _city("ɹˈɛdɪŋ", "ɹˈidɪŋ"), "mobile": _city("mObˈil", "mˈObᵊl"), "job": lambda c: "ʤˈɑb",
         "minutes": lambda c: "mˈɪnᵻts",
