@@ -146,8 +146,8 @@ def _fahrenheit(match: re.Match[str]) -> str:
 
 def _hyphen(match: re.Match[str]) -> str:
     """`3-2で勝った` is a score, `10-20分` a range, `1-2-3` an address."""
-    after = match.string[match.end() :]
-    before = match.string[: match.start()]
+    after = match.string[match.end() : match.end() + 24]
+    before = match.string[max(0, match.start() - 24) : match.start()]
     if re.search("(?:スコア|得点|試合)[^、。]{0,6}$", before) or re.match(
         "(?:で|の)?(?:勝|負|敗|逆転|引き分け|完封|快勝|勝利)", after
     ):
@@ -171,11 +171,14 @@ def _long_number(match: re.Match[str]) -> str:
 
 
 _RULES: tuple[_Rule, ...] = (
-    (re.compile(r"([A-Za-z0-9._%+-]+)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"), _email),
+    (
+        re.compile(r"(?<![A-Za-z0-9._%+-])([A-Za-z0-9._%+-]{1,64})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})"),
+        _email,
+    ),
     (re.compile(r"(?:https?|ftp)://[!-~]+|(?<![A-Za-z0-9])www\.[!-~]+", re.IGNORECASE), _url),
     (
         re.compile(
-            r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me"
+            r"(?<![A-Za-z0-9.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:com|net|org|jp|kr|io|ai|dev|cn|edu|gov|me"
             r"|tv|app|info)(?![A-Za-z])"
             r"(?:/[!-~]*)?"
         ),
@@ -209,10 +212,10 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (re.compile(r"(?<![\d-])(?:0\d{1,3}-\d{2,4}-\d{3,4}|\d{2,6}(?:-\d{2,7}){2,})(?!\d)"), _groups),
     (re.compile(r"(?<!\d)110(?=番(?![目線地号]))"), lambda match: "ヒャクトー"),
-    (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),
+    (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[½⅓⅔¼¾⅕⅛]"), _single_fraction),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|[千万億兆]|百万|千万)?"), _money),
-    (re.compile(rf"(?:(時速|秒速|風速)\s?)?({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
+    (re.compile(rf"(?:(時速|秒速|風速)\s?)?(?<![\d.])({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
     (re.compile(rf"(?<![\d.])([-−–])?({_NUMBER})\s?(?:℉|°F)"), _fahrenheit),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
     (re.compile(rf"(?<=[\d年月日時分秒人個円回歳度本枚名割ルトム])\s?{_RANGE}\s?(?=[\d前後])"), lambda match: "から"),

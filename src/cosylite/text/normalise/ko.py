@@ -13,6 +13,7 @@ from cosylite.text.normalise.ko_tables import ABBREVIATIONS, CENTS, MONEY, ROMAN
 
 _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 _NUMBER = r"\d+(?:\.\d+)?"
+_REACH = 24
 _RANGE = "[~∼〜～]"
 
 
@@ -26,6 +27,15 @@ def normalise(text: AlignedText) -> AlignedText:
     for pattern, replacement in _RULES:
         text = text.sub(pattern, replacement)
     return text
+
+
+def _left(match: re.Match[str]) -> str:
+    """What stands before the match, as far as it matters."""
+    return match.string[max(0, match.start() - _REACH) : match.start()]
+
+
+def _right(match: re.Match[str]) -> str:
+    return match.string[match.end() : match.end() + _REACH]
 
 
 def _email(match: re.Match[str]) -> str:
@@ -161,7 +171,7 @@ def _speed(match: re.Match[str]) -> str:
 
 def _range(match: re.Match[str]) -> str | None:
     """`5~6명`: what follows the second number belongs to the first, too, where numerals are native."""
-    after = match.string[match.end() :]
+    after = _right(match)
     if re.match("월(?!드|급|세|요)", after):
         return f"{_month(int(match[1]))}에서 {match[2]}" if match[1].isdigit() else None
     counter = re.match("[가-힣]+?(?=[은는이가을를의에로와도만씩 ,.!?]|$)", after)
@@ -178,12 +188,12 @@ def _chain(match: re.Match[str]) -> str:
 def _hyphen(match: re.Match[str]) -> str:
     """`10-20분` is a range, `2-1로 이겼다` a score, `12-3번지` an address."""
     first, second = match[1], match[2]
-    after = match.string[match.end() :]
+    after = _right(match)
     if len(first) == len(second) == 4 or (
         re.match(r"\s?(?:쪽|페이지|분|시간|일|명|개|년|월|세|살|도|도씨|주|회|원|만|%)", after)
     ):
         return f"{first}에서 {second}"
-    if re.search("(?:스코어|점수|경기)[가-힣 ]*$", match.string[: match.start()]) or re.match(
+    if re.search("(?:스코어|점수|경기)[가-힣 ]*$", _left(match)) or re.match(
         r"(?:로|으로)\s?(?:이|승|패|졌|역전|완승|완패|앞)", after
     ):
         return f"{sino(first)} 대 {sino(second)}"
@@ -191,7 +201,7 @@ def _hyphen(match: re.Match[str]) -> str:
 
 
 def _equals(match: re.Match[str]) -> str:
-    before = match.string[: match.start()].rstrip()
+    before = _left(match).rstrip()
     last = before[-1:] if before else ""
     if last.isdecimal():
         last = "영일이삼사오육칠팔구"[int(last)]
@@ -205,7 +215,7 @@ def _operator(match: re.Match[str]) -> str:
 
 
 def _number(match: re.Match[str]) -> str:
-    return read_number(match.group(), match.string[: match.start()], match.string[match.end() :])
+    return read_number(match.group(), _left(match), _right(match))
 
 
 def _version(match: re.Match[str]) -> str:
@@ -223,11 +233,14 @@ def _numeral(match: re.Match[str]) -> str | None:
 
 
 _RULES: tuple[_Rule, ...] = (
-    (re.compile(r"([A-Za-z0-9._%+-]+)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"), _email),
+    (
+        re.compile(r"(?<![A-Za-z0-9._%+-])([A-Za-z0-9._%+-]{1,64})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})"),
+        _email,
+    ),
     (re.compile(r"(?:https?|ftp)://[!-~]+|(?<![A-Za-z0-9])(?:www\.)[!-~]+", re.IGNORECASE), _url),
     (
         re.compile(
-            r"(?<![A-Za-z0-9])(?:[A-Za-z0-9-]+\.)+(?:com|net|org|kr|io|ai|dev|jp|cn|edu|gov|me"
+            r"(?<![A-Za-z0-9.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:com|net|org|kr|io|ai|dev|jp|cn|edu|gov|me"
             r"|tv|app|info)(?![A-Za-z])"
             r"(?:/[!-~]*)?"
         ),
@@ -237,7 +250,7 @@ _RULES: tuple[_Rule, ...] = (
         re.compile(rf"(?<![A-Za-z0-9])(?:{_any_of(ABBREVIATIONS)})(?:(?<=\.)|(?![A-Za-z0-9]))"),
         lambda match: ABBREVIATIONS[match.group()],
     ),
-    (re.compile(r"(?:(시속|초속)\s?)?(\d[\d,]*(?:\.\d+)?)\s?(km/h|㎞/h|kph|m/s|km/s)(?![A-Za-z])"), _speed),
+    (re.compile(r"(?:(시속|초속)\s?)?(?<![\d.,])(\d[\d,]*(?:\.\d+)?)\s?(km/h|㎞/h|kph|m/s|km/s)(?![A-Za-z])"), _speed),
     (re.compile("[Ⅰ-Ⅻ]"), lambda match: ROMAN[match.group()]),
     (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), lambda match: ""),
     (
@@ -266,11 +279,11 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"([1-4])/4\s?분기"), lambda match: f"{sino(match[1])}사분기"),
     (re.compile(r"(\d{1,2})/(\d{1,2})\s?[(（]([월화수목금토일])(?:요일)?[)）]"), _month_day),
     (re.compile(r"\d{1,2}\.\d{1,2}(?=\s?(?:전쟁|혁명|민주|광복절|절(?![가-힣])|사태|사변|운동|참전))"), _commemoration),
-    (re.compile(r"(\d+)\s?/\s?(\d+)"), _fraction),
+    (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[¼-¾⅐-⅞]"), _single_fraction),
-    (re.compile(r"\d+(?:[·ㆍ‧]\d+)+"), _commemoration),
+    (re.compile(r"(?<!\d)\d+(?:[·ㆍ‧]\d+)+"), _commemoration),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|천|만|억|조|백만|천만)?"), _money),
-    (re.compile(rf"({_NUMBER})\s?{_RANGE}\s?({_NUMBER})"), _range),
+    (re.compile(rf"(?<![\d.])({_NUMBER})\s?{_RANGE}\s?({_NUMBER})"), _range),
     (re.compile(rf"(?<=[%가-힣A-Za-z℃]){_RANGE}\s?(?=[\d월화수목금토일])"), lambda match: "에서 "),
     (re.compile(rf"(?<=[시분초일월년트]){_RANGE}\s?(?=[가-힣])"), lambda match: "에서 "),
     (re.compile(rf"(?<=\d)([시분일월년]?){_RANGE}"), lambda match: match[1] + "부터"),
