@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.zh_pinyin import LETTER_NAMES, split_tone, syllable_symbols
+from cosylite.text.g2p.zh_polyphones import apply_polyphones, simplifier
 from cosylite.text.g2p.zh_sandhi import apply_sandhi
 from cosylite.text.types import Word
 
@@ -26,6 +27,9 @@ _PAUSES = ",:;—….!?"
 """Pause marks, weakest first; the strongest one stands for a run of marks."""
 
 
+_DISTINCT = {"髮": "fa4", "發": "fa1", "乾": "gan1", "幹": "gan4", "隻": "zhi1", "麵": "mian4", "裏": "li3"}
+"""Traditional characters that tell apart what one simplified character stands for."""
+_AUTHORED = re.compile("著(?=[名作者称稱述书書])|(?<=[名原编編显顯巨专專论論译譯拙遗遺土])著")
 _KIN = "爸妈媽哥姐弟妹爷爺奶叔伯姑舅公婆嫂婶嬸姨宝寶娃"
 
 
@@ -51,10 +55,13 @@ class ChineseG2P:
         """Pinyin with dictionary tones, one syllable (or "" for an unknown character) per character of a Han run."""
         from pypinyin import Style, lazy_pinyin
 
-        run = _repeat_marks(han)
+        run = _repeat_marks(han).translate(simplifier())
         found = lazy_pinyin(run, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda chunk: "\0" * len(chunk))
         syllables = [syllable for part in found for syllable in (part.split("\0")[1:] if part[:1] == "\0" else [part])]
-        return [_dictionary_tone(run, i, syllables[i]) for i in range(len(run))]
+        syllables = apply_polyphones(run, syllables)
+        for match in _AUTHORED.finditer(han):
+            syllables[match.start()] = "zhu4"
+        return [_DISTINCT.get(han[i]) or _dictionary_tone(run, i, syllables[i]) for i in range(len(run))]
 
     def words(self, text: AlignedText) -> list[Word]:
         """Words of normalised text, which may hold Han, Latin letters and punctuation; anything else is dropped."""
@@ -83,7 +90,7 @@ class ChineseG2P:
         pinyin = self.pinyin(run.text)
         drafts: list[_Draft] = []
         done = 0
-        for word in self._cut(run.text):
+        for word in self._cut(run.text.translate(simplifier())):
             start, end = run.source(done, done + len(word))
             drafts.append(_Draft(word, start, end, pinyin[done : done + len(word)]))
             done += len(word)

@@ -8,8 +8,8 @@ from cosylite.text.g2p.zh_pinyin import split_tone
 DIGITS = frozenset("零〇一二三四五六七八九十幺")
 # Words that end in 一 as a number or rank, so that it keeps its first tone before anything.
 FINAL_ONE = frozenset(
-    ("统一", "唯一", "万一", "周一", "星期一", "礼拜一", "之一", "其一", "单一", "专一", "合一", "划一", "归一", "初一")
-    + ("高一", "大一", "始终如一", "不一", "統一", "萬一", "週一", "單一", "專一", "劃一", "歸一")
+    {"统一", "唯一", "万一", "周一", "星期一", "礼拜一", "之一", "其一", "单一", "专一", "合一", "划一", "归一"}
+    | {"初一", "高一", "大一", "始终如一", "不一", "統一", "萬一", "週一", "單一", "專一", "劃一", "歸一"}
 )
 # Counted things before which 一 is a rank or a date, not an amount.
 RANKED = ("月", "号", "號", "楼", "樓", "班", "级", "級", "等", "年级", "年級", "队", "中学", "日")

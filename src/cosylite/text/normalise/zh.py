@@ -19,9 +19,7 @@ _SPELT = {"㎡": "m²", "㎥": "m³", "㏄": "ml", "ℓ": "L", "º": "°", "˚":
 _WIDE_COLON = re.compile("(?<=[0-9])：(?=[0-9])")
 _ENDLESS = re.compile("[0-9]{25,}|(?:[0-9]+[.,:/-]){12,}[0-9]*|[-0-9., ]{80,}")
 _DROPPED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]")
-_NUMERIC = re.compile(
-    "[^\x00-\x7f²³¹\u2070-\u2079\u207f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]"
-)
+_NUMERIC = re.compile("[^\x00-\x7f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff〇]")
 _HASH_TAG = re.compile("#(?=[^#0-9\\s]{1,30}#)|(?<=[一-鿿A-Za-z])#(?![0-9])")
 _BETWEEN_HAN = re.compile("(?<=[\u4e00-\u9fffA-Za-z])\\s?/\\s?(?=[\u4e00-\u9fffA-Za-z])")
 _SYMBOL = re.compile("[" + re.escape("".join(key for key in SYMBOLS)) + "]")
@@ -36,8 +34,13 @@ def normalise(text: AlignedText) -> AlignedText:
     for rules in (zh_codes.RULES, zh_dates.RULES, zh_amounts.RULES, zh_codes.LATE_RULES, zh_amounts.LATE_RULES):
         for pattern, replacement in rules:
             text = text.sub(pattern, replacement)
-    text = text.sub(_NUMERIC, _numeric).sub(_HASH_TAG, "").sub(_BETWEEN_HAN, "、").sub(_DASH, "")
-    return text.sub(_SYMBOL, lambda match: SYMBOLS[match.group()]).sub(_SILENT, " ").sub(_PICTURE, "")
+    text = (
+        text.sub(_HASH_TAG, "")
+        .sub(_BETWEEN_HAN, "、")
+        .sub(_DASH, "")
+        .sub(_SYMBOL, lambda match: SYMBOLS[match.group()])
+    )
+    return text.sub(_NUMERIC, _numeric).sub(_SILENT, " ").sub(_PICTURE, "")
 
 
 def _spell_out(match: re.Match[str]) -> str:
