@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import importlib
 import threading
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -16,7 +18,9 @@ from cosylite.serve.settings import Settings
 
 from .fake import FakeEngine
 
-Fetch = Callable[..., Any]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # the wyoming package imports audioop
+    importlib.import_module("wyoming.audio")
 
 
 def loader(*engines: FakeEngine) -> Callable[[str, Settings], FakeEngine]:

@@ -62,7 +62,8 @@ class Admission:
         place = asyncio.get_running_loop().create_future()
         self._queue.append(place)
         try:
-            await asyncio.wait_for(asyncio.shield(place), self._max_wait)
+            async with asyncio.timeout(self._max_wait):
+                await place
         except TimeoutError:
             self._give_up(place)
             raise ServeError(

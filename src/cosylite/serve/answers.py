@@ -75,10 +75,12 @@ class StreamedAnswer(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async for part in self._parts:
             if part:
-                await asyncio.wait_for(
-                    send({"type": "http.response.body", "body": part, "more_body": True}), self._stall
-                )
-        await asyncio.wait_for(send({"type": "http.response.body", "body": b"", "more_body": False}), self._stall)
+                await self._pass(send, part, more=True)
+        await self._pass(send, b"", more=False)
+
+    async def _pass(self, send: Send, part: bytes, more: bool) -> None:
+        async with asyncio.timeout(self._stall):
+            await send({"type": "http.response.body", "body": part, "more_body": more})
 
     def _report(self, error: BaseException) -> None:
         """The body was not finished, so the server closes the connection without the final chunk."""

@@ -213,7 +213,8 @@ class Speech:
         if self._order.segments is not None:
             return
         try:
-            item = await asyncio.wait_for(self._buffer.get(), limit)
+            async with asyncio.timeout(limit):
+                item = await self._buffer.get()
         except TimeoutError:
             raise ServeError(f"no audio within {limit:g} seconds", status=504, code="timeout", retry_after=5) from None
         if isinstance(item, BaseException):
@@ -293,8 +294,10 @@ class Speech:
         if task is None:
             return
         task.cancel()
-        await asyncio.wait([task])
-        self._parts.admission.leave(time.monotonic() - self._entered)
+        try:
+            await asyncio.wait([task])
+        finally:  # also when this wait is cancelled in turn: a place must never be lost
+            self._parts.admission.leave(time.monotonic() - self._entered)
         if isinstance(error, CosyliteError):
             self._outcome = "client_error" if isinstance(error, InputError) else "server_error"
         elif isinstance(error, Exception):

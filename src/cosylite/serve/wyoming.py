@@ -226,7 +226,8 @@ class _Connection:
         lengths = {"data_length": len(body), "payload_length": len(payload)}
         header_line = json.dumps({**header, **{name: size for name, size in lengths.items() if size}})
         self._writer.write(header_line.encode() + b"\n" + body + payload)
-        await asyncio.wait_for(self._writer.drain(), self._service.settings.stall_seconds)
+        async with asyncio.timeout(self._service.settings.stall_seconds):
+            await self._writer.drain()
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -99,7 +99,8 @@ class _Session:
         """Handle messages; returns the code with which to close."""
         while True:
             try:
-                message = await asyncio.wait_for(self._receive(), self._service.settings.idle_seconds)
+                async with asyncio.timeout(self._service.settings.idle_seconds):
+                    message = await self._receive()
             except TimeoutError:
                 if self._speaking:
                     continue
@@ -294,11 +295,11 @@ class _Session:
         """Send messages together, none of another turn between them; TimeoutError where the client takes nothing."""
         async with self._sending:
             for message in messages:
-                if isinstance(message, bytes):
-                    sending = self._socket.send_bytes(message)
-                else:
-                    sending = self._socket.send_text(json.dumps(message, ensure_ascii=False))
-                await asyncio.wait_for(sending, self._service.settings.stall_seconds)
+                async with asyncio.timeout(self._service.settings.stall_seconds):
+                    if isinstance(message, bytes):
+                        await self._socket.send_bytes(message)
+                    else:
+                        await self._socket.send_text(json.dumps(message, ensure_ascii=False))
 
 
 def _options(service: Service, deployment: Deployment, config: SessionConfig) -> SpeechOptions:
