@@ -235,6 +235,14 @@ def test_threads_share_a_frontend() -> None:
     assert len(set(results)) == 1
 
 
+def test_preloading() -> None:
+    frontend = Frontend()
+    frontend.preload("zh", "ko")
+    assert set(frontend._languages._loaded) == {"zh", "ko"}
+    frontend.forgiving().analyse("hello")
+    assert set(frontend._languages._loaded) == {"zh", "ko", "en"}
+
+
 def test_readings_in_the_text(frontend: Frontend) -> None:
     (sentence,) = frontend.analyse("这[行|hang2]不行。")
     assert [w.reading for w in sentence.words][1] == "hang2"

@@ -23,6 +23,7 @@ MAX_CHARACTERS = 2_000_000
 """Longest text that `Frontend.analyse` takes; `Frontend.iterate` and `TextStream` know no limit."""
 _BLOCK = 1024
 _SAMPLE = 2000
+_FIRST_WORDS: dict[Lang, str] = {"zh": "你好", "en": "hello", "ja": "はい", "ko": "안녕"}
 
 
 class Frontend:
@@ -88,6 +89,17 @@ class Frontend:
     def stream(self, *, lang: str = "auto") -> "TextStream":
         """A `TextStream` for text that is spoken while it is being written."""
         return TextStream(self, lang=lang)
+
+    def preload(self, *langs: Lang) -> None:
+        """Load languages now, so that their first sentence does not wait (about 0.6 s for Chinese, 0.1 s for others).
+
+        The first use of Japanese on a machine unpacks its dictionary, which takes some seconds more.
+
+        Raises:
+            DeviceError, OutputError: a language's package or cache is missing.
+        """
+        for lang in langs:
+            self.analyse(_FIRST_WORDS[lang], lang=lang)
 
     def forgiving(self) -> "Frontend":
         """This frontend with `skip_unknown`; both share what is loaded."""

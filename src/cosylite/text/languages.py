@@ -79,7 +79,7 @@ class Languages:
         module = importlib.import_module(f"cosylite.text.g2p.{lang}")
         factory = getattr(module, _READERS[lang])
         # Latin words in Chinese text are English.
-        reader = factory(latin=self["en"].words) if lang == "zh" else factory()
+        reader = factory(latin=lambda text: self["en"].words(text)) if lang == "zh" else factory()
         return Language(
             cast(Callable[[AlignedText], AlignedText], normaliser.normalise),
             cast(Reader, reader),
