@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cosylite.lab.checkpoints import Checkpoint, load_checkpoint
 
+Array = NDArray[np.float32]
 OWN = Path(__file__).parents[1] / "golden"
 FAMILIES = ("v1", "v2", "v3")
 differences: dict[str, float] = defaultdict(float)

@@ -119,11 +119,11 @@ class Bundle:
         try:
             table = np.load(self.file(self.manifest.voices.file), allow_pickle=False)
         except (ValueError, OSError, EOFError) as error:
-            raise _damaged(self.path, f"{self.manifest.voices.file} is not a NumPy array file") from error
+            raise damaged(self.path, f"{self.manifest.voices.file} is not a NumPy array file") from error
         if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype != np.float32:
-            raise _damaged(self.path, f"{self.manifest.voices.file} must be a float32 array of two dimensions")
+            raise damaged(self.path, f"{self.manifest.voices.file} must be a float32 array of two dimensions")
         if len(table) <= max(voice.row for voice in self.manifest.voices.list):
-            raise _damaged(self.path, f"{self.manifest.voices.file} has fewer rows than the voices that are listed")
+            raise damaged(self.path, f"{self.manifest.voices.file} has fewer rows than the voices that are listed")
         return table
 
 
@@ -175,11 +175,12 @@ def load_bundle(name: str | os.PathLike[str]) -> Bundle:
     path = find_bundle(name)
     manifest = _read_manifest(path)
     _check_facts(path, manifest)
-    _check_files(path, manifest)
+    check_files(path, manifest.files)
     return Bundle(path, manifest)
 
 
-def _damaged(path: Path, problem: str) -> BundleError:
+def damaged(path: Path, problem: str) -> BundleError:
+    """The error for a bundle with a problem."""
     return BundleError(
         f"bundle {path}: {problem}; install or pull the bundle again", code="bundle_damaged", param="bundle"
     )
@@ -191,7 +192,7 @@ def _read_manifest(path: Path) -> NanoManifest:
     except FileNotFoundError as error:
         raise BundleError(f"{path} has no {MANIFEST}, so it is no bundle", code="bundle_not_found") from error
     except (ValueError, OSError) as error:
-        raise _damaged(path, f"{MANIFEST} cannot be read ({error})") from error
+        raise damaged(path, f"{MANIFEST} cannot be read ({error})") from error
     if isinstance(data, dict):
         if data.get("format") != FORMAT:
             raise BundleError(
@@ -203,7 +204,7 @@ def _read_manifest(path: Path) -> NanoManifest:
                 f"bundle {path} is of the family {data.get('family')!r}, this version speaks 'nano'",
                 code="bundle_family",
             )
-    return record(NanoManifest, data, lambda problem: _damaged(path, f"{MANIFEST}: {problem}"))
+    return record(NanoManifest, data, lambda problem: damaged(path, f"{MANIFEST}: {problem}"))
 
 
 def _check_facts(path: Path, manifest: NanoManifest) -> None:
@@ -228,21 +229,22 @@ def _check_facts(path: Path, manifest: NanoManifest) -> None:
     )
     for holds, problem in rules:
         if not holds:
-            raise _damaged(path, f"{MANIFEST}: {problem}")
+            raise damaged(path, f"{MANIFEST}: {problem}")
 
 
-def _check_files(path: Path, manifest: NanoManifest) -> None:
+def check_files(path: Path, files: dict[str, FileSpec]) -> None:
+    """Compare the files of a bundle with their list; raises `BundleError` for any that is missing, extra or changed."""
     present = {p.relative_to(path).as_posix() for p in path.rglob("*") if not p.is_dir()} - {MANIFEST}
-    missing, extra = sorted(set(manifest.files) - present), sorted(present - set(manifest.files))
+    missing, extra = sorted(set(files) - present), sorted(present - set(files))
     if missing:
-        raise _damaged(path, f"files are missing: {', '.join(missing)}")
+        raise damaged(path, f"files are missing: {', '.join(missing)}")
     if extra:
-        raise _damaged(path, f"files that {MANIFEST} does not list: {', '.join(extra)}")
-    for name, spec in manifest.files.items():
+        raise damaged(path, f"files that {MANIFEST} does not list: {', '.join(extra)}")
+    for name, spec in files.items():
         size = (path / name).stat().st_size
         if size != spec.bytes:
-            raise _damaged(path, f"{name} has {size} bytes instead of {spec.bytes}")
+            raise damaged(path, f"{name} has {size} bytes instead of {spec.bytes}")
         with (path / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != spec.sha256:
-            raise _damaged(path, f"{name} does not match its SHA-256")
+            raise damaged(path, f"{name} does not match its SHA-256")

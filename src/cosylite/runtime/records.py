@@ -38,6 +38,10 @@ def _value(kind: Any, data: Any, fail: Fail, where: str) -> Any:
         return data
     if origin in (typing.Union, types.UnionType):
         return None if data is None else _value(next(a for a in args if a is not type(None)), data, fail, where)
+    if origin is typing.Literal:
+        if data not in args:
+            raise fail(f"{where} must be one of {', '.join(map(str, args))}")
+        return data
     if dataclasses.is_dataclass(kind):
         return record(typing.cast(type[Any], kind), data, fail, where)
     if origin is tuple:

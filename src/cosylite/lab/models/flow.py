@@ -12,12 +12,7 @@ from cosylite.lab.models.config import DiTConfig, FlowConfig
 from cosylite.lab.models.dit import DiT
 from cosylite.lab.models.encoder import Encoder, LookAhead, UpsamplingEncoder
 from cosylite.lab.models.unet import UNet
-from cosylite.runtime.family.flow import Step, euler, target_frames
-
-EDGE_TOKENS = 20
-"""v1: so many tokens at either end of a long target are interpolated apart from the rest, ..."""
-EDGE_FRAMES = 34
-"""... to so many frames, which is also the overlap of streamed chunks."""
+from cosylite.runtime.family.flow import EDGE_FRAMES, Step, euler, segments, target_frames
 
 
 class Estimator(Protocol):
@@ -58,23 +53,13 @@ class LengthRegulator(nn.Module):
 
     def forward(self, prompt: Tensor, target: Tensor, prompt_frames: int, frames: int) -> Tensor:
         """States (B, P, mel) and (B, N, mel) to (B, prompt_frames + frames, mel)."""
-        x = torch.cat([resize(prompt.transpose(1, 2), prompt_frames), self.spread(target.transpose(1, 2), frames)], -1)
+        x, y = prompt.transpose(1, 2), target.transpose(1, 2)
+        parts = [resize(y[..., a:b], size) for a, b, size in segments(y.shape[-1], frames)]
+        x = torch.cat([resize(x, prompt_frames), *parts], -1)
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = F.mish(norm(conv(x)))
         out: Tensor = self.out(x)
         return out.transpose(1, 2)
-
-    @staticmethod
-    def spread(x: Tensor, frames: int) -> Tensor:
-        """Interpolate (B, mel, N) to (B, mel, frames); the ends of a long text keep an exact rate."""
-        if x.shape[-1] <= 2 * EDGE_TOKENS:
-            return resize(x, frames)
-        parts = [
-            resize(x[..., :EDGE_TOKENS], EDGE_FRAMES),
-            resize(x[..., EDGE_TOKENS:-EDGE_TOKENS], frames - 2 * EDGE_FRAMES),
-            resize(x[..., -EDGE_TOKENS:], EDGE_FRAMES),
-        ]
-        return torch.cat(parts, -1)
 
 
 def resize(x: Tensor, frames: int) -> Tensor:

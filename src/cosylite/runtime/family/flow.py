@@ -48,12 +48,36 @@ def target_frames(tokens: int, token_rate: int, sample_rate: int, hop: int) -> i
     return int(tokens / token_rate * sample_rate / hop)
 
 
+EDGE_TOKENS = 20
+"""v1: so many tokens at either end of a long text are brought to the frame rate apart from the rest, ..."""
+EDGE_FRAMES = 34
+"""... to so many frames, which is also the overlap of streamed chunks."""
+
+
+def segments(tokens: int, frames: int) -> list[tuple[int, int, int]]:
+    """Stretches of a text in v1 as (first token, end, frames); the ends of a long one keep an exact rate."""
+    if tokens <= 2 * EDGE_TOKENS:
+        return [(0, tokens, frames)]
+    return [
+        (0, EDGE_TOKENS, EDGE_FRAMES),
+        (EDGE_TOKENS, tokens - EDGE_TOKENS, frames - 2 * EDGE_FRAMES),
+        (tokens - EDGE_TOKENS, tokens, EDGE_FRAMES),
+    ]
+
+
 def resize_frames(mel: NDArray[np.float32], speed: float) -> NDArray[np.float32]:
-    """Mel (B, bands, T) at another speed: linear interpolation to int(T / speed) frames."""
-    old, new = mel.shape[-1], int(mel.shape[-1] / speed)
+    """Mel (B, bands, T) at another speed: int(T / speed) frames."""
+    return resize(mel, int(mel.shape[-1] / speed))
+
+
+def resize(x: NDArray[np.float32], new: int) -> NDArray[np.float32]:
+    """Linear interpolation over time, half-pixel centres, edges held: (B, C, T) to (B, C, new)."""
+    old = x.shape[-1]
+    if not old or not new:
+        return np.zeros((*x.shape[:-1], new), np.float32)
     position = np.maximum((np.arange(new, dtype=np.float32) + 0.5) * np.float32(old / new) - 0.5, 0)
     left = np.minimum(position.astype(np.int64), old - 1)
     right = np.minimum(left + 1, old - 1)
     weight = (position - left).astype(np.float32)
-    out: NDArray[np.float32] = mel[..., left] * (1 - weight) + mel[..., right] * weight
+    out: NDArray[np.float32] = x[..., left] * (1 - weight) + x[..., right] * weight
     return out

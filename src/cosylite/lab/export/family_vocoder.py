@@ -1,0 +1,110 @@
+"""The vocoders of the official families as graphs: pitch, and the filter network between two Fourier transforms.
+
+Future frames of the causal vocoder (v3) are part of the input: the graph gives fewer frames than it is fed, and the
+caller pads with zeros at the end of the speech.
+"""
+
+from torch import nn
+
+from cosylite.lab.export.blocks import conv, each, one
+from cosylite.lab.export.graph import GraphWriter, Value
+from cosylite.lab.models.hift import FilterStage, HiFT, PaddedConv, Snake, SnakeBlock, Upsample
+
+_POST_SLOPE = 0.01
+
+
+def vocoder_graphs(hift: HiFT) -> dict[str, GraphWriter]:
+    """The graphs of a vocoder by name."""
+    return {"pitch": _pitch(hift), "vocoder": _filter(hift)}
+
+
+def _pitch(hift: HiFT) -> GraphWriter:
+    """`mel` (B, mel, T + future) to `f0` (B, T) in Hz. In v3 in double precision, as products: its source magnifies
+    the slightest change of pitch, and ONNX Runtime has no double convolution."""
+    g = GraphWriter("pitch")
+    predictor, config = hift.pitch_predictor, hift.config
+    x = g.input("mel", ["batch", config.mel, "mel_frames"])
+    if predictor.causal:
+        x = g.transpose(g.cast(x, "double"), 0, 2, 1)
+        for layer in each(predictor.convs, nn.Conv1d):
+            x = _elu_double(g, _unfolded(g, x, layer))
+        f0 = g.cast(g.op("Abs", _affine(g, x, predictor.out)), "float")
+    else:
+        for padded in each(predictor.convs, PaddedConv):
+            x = g.op("Elu", conv(g, x, padded, *padded.pad))
+        f0 = g.op("Abs", _affine(g, g.transpose(x, 0, 2, 1), predictor.out))
+    g.output("f0", g.op("Squeeze", f0, g.ints(2)), ["batch", "frames"])
+    return g
+
+
+def _affine(g: GraphWriter, rows: Value, layer: nn.Linear) -> Value:
+    return g.add(g.matmul(rows, g.weight(layer.weight.T)), g.weight(layer.bias))
+
+
+def _unfolded(g: GraphWriter, rows: Value, layer: nn.Conv1d) -> Value:
+    """Rows (B, T, C) through a convolution, as one product with the rows of its window side by side."""
+    kernel = layer.kernel_size[0]
+    if isinstance(layer, PaddedConv):
+        rows = g.op("Pad", rows, g.ints(0, layer.pad[0], 0, 0, layer.pad[1], 0))
+    shifted = [g.op("Slice", rows, g.ints(k), g.ints(k - kernel + 1 or 1 << 62), g.ints(1)) for k in range(kernel)]
+    weight = layer.weight.permute(2, 1, 0).flatten(0, 1)
+    product = g.matmul(g.concat(*shifted, axis=2), g.weight(weight))
+    return product if layer.bias is None else g.add(product, g.weight(layer.bias))
+
+
+def _elu_double(g: GraphWriter, x: Value) -> Value:
+    zero = g.cast(g.number(0.0), "double")
+    negative = g.op("Sub", g.op("Exp", g.op("Min", x, zero)), g.cast(g.number(1.0), "double"))
+    return g.op("Where", g.op("Greater", x, zero), x, negative)
+
+
+def _filter(hift: HiFT) -> GraphWriter:
+    """`mel` (B, mel, T + future) and the spectrum of the excitation `source` (B, 18, F) to `rows` (B, 18, F)."""
+    g = GraphWriter("vocoder")
+    config, bins = hift.config, hift.config.n_fft + 2
+    mel = g.input("mel", ["batch", config.mel, "mel_frames"])
+    source = g.input("source", ["batch", bins, "bins"])
+    first = one(hift.first, nn.Conv1d)
+    x = conv(g, mel, first, *(first.pad if isinstance(first, PaddedConv) else ()))
+    for stage in each(hift.stages, FilterStage):
+        x = _stage(g, x, source, stage)
+    last: PaddedConv = hift.last
+    rows = conv(g, g.op("LeakyRelu", x, alpha=_POST_SLOPE), last, *last.pad)
+    g.output("rows", rows, ["batch", bins, "bins"])
+    return g
+
+
+def _stage(g: GraphWriter, x: Value, source: Value, stage: FilterStage) -> Value:
+    x = _upsample(g, g.op("LeakyRelu", x, alpha=stage.slope), stage.up)
+    if stage.is_last:
+        x = g.concat(g.slice(x, 1, 2, 2), x, axis=2)
+    down = conv(g, source, stage.source_down, *stage.source_down.pad)
+    x = g.add(x, _snake_block(g, down, stage.source_block))
+    total = g.op("Sum", *[_snake_block(g, x, block) for block in each(stage.blocks, SnakeBlock)])
+    return g.mul(total, g.number(1 / len(stage.blocks)))
+
+
+def _upsample(g: GraphWriter, x: Value, layer: Upsample) -> Value:
+    inner = layer.conv
+    if isinstance(inner, PaddedConv):
+        repeated = g.reshape(g.concat(*[g.unsqueeze(x, 3)] * layer.rate, axis=3), 0, 0, -1)
+        return conv(g, repeated, inner, *inner.pad)
+    inner = one(inner, nn.ConvTranspose1d)
+    kernel, stride, pad = inner.kernel_size[0], inner.stride[0], int(inner.padding[0])
+    weights = [g.weight(inner.weight), *([] if inner.bias is None else [g.weight(inner.bias)])]
+    return g.op("ConvTranspose", x, *weights, kernel_shape=[kernel], strides=[stride], pads=[pad, pad])
+
+
+def _snake_block(g: GraphWriter, x: Value, block: SnakeBlock) -> Value:
+    snakes = zip(each(block.before, Snake), each(block.between, Snake), strict=True)
+    convs = zip(each(block.dilated, PaddedConv), each(block.plain, PaddedConv), strict=True)
+    for (before, between), (dilated, plain) in zip(snakes, convs, strict=True):
+        h = conv(g, _snake(g, x, before), dilated, *dilated.pad)
+        x = g.add(x, conv(g, _snake(g, h, between), plain, *plain.pad))
+    return x
+
+
+def _snake(g: GraphWriter, x: Value, layer: Snake) -> Value:
+    alpha = layer.alpha[:, None]
+    wave = g.op("Sin", g.mul(x, g.weight(alpha)))
+    return g.add(x, g.mul(g.mul(wave, wave), g.weight(1 / (alpha + 1e-9))))

@@ -1,0 +1,68 @@
+"""Keys and values of the sequences that a language model decodes together, in place."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+BLOCK = 64
+"""Memory grows by so many rows at a time."""
+
+
+class Memory:
+    """Caches of a batch of sequences. Keys are (B, heads, size, capacity), values (B, heads, capacity, size).
+
+    Sequences may have different lengths; what lies beyond a length is never read.
+    """
+
+    def __init__(self, layers: int, heads: int, size: int, *, sequences: int = 1) -> None:
+        self.lengths = np.zeros(sequences, np.int64)
+        self.keys = [np.zeros((sequences, heads, size, BLOCK), np.float32) for _ in range(layers)]
+        self.values = [np.zeros((sequences, heads, BLOCK, size), np.float32) for _ in range(layers)]
+
+    @property
+    def capacity(self) -> int:
+        """Rows there is room for."""
+        return self.values[0].shape[2]
+
+    def feeds(self) -> dict[str, NDArray[np.generic]]:
+        """The caches as inputs of the graph."""
+        named: dict[str, NDArray[np.generic]] = {"cached": self.lengths}
+        for i, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
+            named[f"keys_{i}"], named[f"values_{i}"] = keys, values
+        return named
+
+    def store(self, keys: Sequence[Array], values: Sequence[Array], fresh: NDArray[np.int64]) -> None:
+        """Append the first `fresh` (B,) of the new rows of every sequence."""
+        self._reserve(int((self.lengths + fresh).max()))
+        for row, (start, count) in enumerate(zip(self.lengths, fresh, strict=True)):
+            part = slice(start, start + count)
+            for layer in range(len(self.keys)):
+                self.keys[layer][row, :, :, part] = keys[layer][row, :, :, :count]
+                self.values[layer][row, :, part] = values[layer][row, :, :count]
+        self.lengths = self.lengths + fresh
+
+    def join(self, other: "Memory") -> None:
+        """Take the sequences of another memory of the same model into this batch, after the own ones."""
+        self._reserve(other.capacity)
+        other._reserve(self.capacity)
+        self.keys = [np.concatenate(pair) for pair in zip(self.keys, other.keys, strict=True)]
+        self.values = [np.concatenate(pair) for pair in zip(self.values, other.values, strict=True)]
+        self.lengths = np.concatenate([self.lengths, other.lengths])
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Forget all sequences but these."""
+        chosen = list(rows)
+        self.keys = [keys[chosen] for keys in self.keys]
+        self.values = [values[chosen] for values in self.values]
+        self.lengths = self.lengths[chosen]
+
+    def _reserve(self, rows: int) -> None:
+        capacity = -(-rows // BLOCK) * BLOCK
+        more = capacity - self.capacity
+        if more <= 0:
+            return
+        self.keys = [np.pad(keys, ((0, 0), (0, 0), (0, 0), (0, more))) for keys in self.keys]
+        self.values = [np.pad(values, ((0, 0), (0, 0), (0, more), (0, 0))) for values in self.values]

@@ -1,0 +1,284 @@
+"""The three stages of an official family on ONNX Runtime."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosylite.runtime.family.decode import ControlIds, Rows
+from cosylite.runtime.family.flow import EDGE_FRAMES, Step, euler, resize, segments, target_frames
+from cosylite.runtime.family.manifest import STAGES, FamilyManifest, FlowSpec, TokenSpec, VocoderSpec, read_manifest
+from cosylite.runtime.family.memory import Memory
+from cosylite.runtime.family.source import HarmonicSource
+from cosylite.runtime.family.stft import source_spectrum, waveform
+from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
+
+Array = NDArray[np.float32]
+Ids = NDArray[np.int64]
+
+WHOLE = 1 << 30
+"""A chunk longer than any sequence: full attention."""
+
+
+@dataclass(frozen=True)
+class TokenModel:
+    """The language model; see `decode.TokenModel` for what its methods mean."""
+
+    spec: TokenSpec
+    step: Stage
+    text_stage: Stage | None
+    """v1: the text encoder."""
+    text_table: Array
+    speech_table: Array
+    control: Array
+    """(2, width): the rows that open a sequence and that ask for speech."""
+    speaker_layer: tuple[Array, Array] | None
+    """v1: matrix (speaker size, width) and bias."""
+
+    @property
+    def controls(self) -> ControlIds:
+        """Ids beyond the speech tokens."""
+        return ControlIds(self.spec.speech_tokens, self.spec.end, self.spec.fill, self.spec.end_of_prompt)
+
+    def text(self, ids: Sequence[int]) -> Rows:
+        """Rows (N, width) of text ids."""
+        rows: Rows = self.text_table[list(ids)]
+        if self.text_stage is None or not len(ids):
+            return rows if self.text_stage is None else self.control[:0]
+        encoded: Rows = self.text_stage.run(["rows"], {"text": rows[None]})[0][0]
+        return encoded
+
+    def speech(self, ids: Sequence[int]) -> Rows:
+        """Rows (N, width) of speech tokens."""
+        rows: Rows = self.speech_table[list(ids)]
+        return rows
+
+    def speaker(self, embedding: Array) -> Rows:
+        """No row or one, from speaker vectors (0 or 1, size)."""
+        if self.speaker_layer is None or not len(embedding):
+            return self.control[:0]
+        weight, bias = self.speaker_layer
+        unit = embedding / np.maximum(np.linalg.norm(embedding, axis=1, keepdims=True), 1e-12)
+        rows: Rows = unit @ weight + bias
+        return rows
+
+    def start_row(self) -> Rows:
+        """The row that opens a sequence."""
+        return self.control[:1]
+
+    def task_row(self) -> Rows:
+        """The row that asks for speech."""
+        return self.control[1:]
+
+    def open(self, capacity: int) -> Memory:
+        """Empty memory of one sequence; it grows as needed."""
+        return Memory(self.spec.layers, self.spec.heads, self.spec.head_size)
+
+    def feed(self, rows: Rows, state: Memory) -> Array:
+        """Log-probabilities (vocabulary,) after feeding rows (N, width)."""
+        logp: Array = self.feed_batch([rows], state)[0]
+        return logp
+
+    def feed_batch(self, rows: Sequence[Rows], state: Memory) -> Array:
+        """Feed every sequence of a batch its next rows, at least one each; log-probabilities (B, vocabulary)."""
+        fresh = np.array([len(r) for r in rows], np.int64)
+        padded = np.zeros((len(rows), int(fresh.max()), self.spec.width), np.float32)
+        for row, new in enumerate(rows):
+            padded[row, : len(new)] = new
+        layers = range(self.spec.layers)
+        names = ["scores", *(f"new_keys_{i}" for i in layers), *(f"new_values_{i}" for i in layers)]
+        scores, *new_rows = self.step.run(names, {"rows": padded, "fresh": fresh, **state.feeds()})
+        state.store(new_rows[: self.spec.layers], new_rows[self.spec.layers :], fresh)
+        top = scores.max(-1, keepdims=True)
+        out: Array = scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
+        return out
+
+
+@dataclass(frozen=True)
+class FlowInput:
+    """What the flow is given besides the tokens to speak: prompt token ids (1, P), prompt mel (1, Q, mel), speaker
+    vector (1, size)."""
+
+    prompt_tokens: Ids
+    prompt_feat: Array
+    embedding: Array
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Speech tokens to mel."""
+
+    spec: FlowSpec
+    encoder: Stage
+    estimator: Stage
+    regulator: Stage | None
+    """v1."""
+    sample_rate: int
+    samples_per_frame: int
+
+    def __call__(
+        self,
+        tokens: Ids,
+        given: FlowInput,
+        noise: Array,
+        steps: Sequence[Step],
+        *,
+        streaming: bool = False,
+        finalize: bool = True,
+        cache: Array | None = None,
+    ) -> tuple[Array, Array | None]:
+        """Mel of the target, and (v1) the cache with which the next chunk continues it.
+
+        Args:
+            tokens: (1, N) ids.
+            given: prompt and speaker.
+            noise: (1, mel, at least the number of frames); its head is used.
+            steps: of `euler_steps`.
+            streaming: limit attention to chunks (v2, v3).
+            finalize: the last tokens end the text; otherwise they are only looked at (v2, v3).
+            cache: v1: (1, mel, Q + 34, 2), noise and condition of the prompt and of the last frames before.
+
+        Returns:
+            (1, mel, T), and the cache or None.
+        """
+        mu, speaker = self._condition(tokens, given, streaming, finalize)
+        prompt = given.prompt_feat.shape[1]
+        noise = noise[..., : mu.shape[-1]]
+        if self.regulator is not None:
+            noise, mu, cache = _resume(noise, mu, prompt, cache)
+        hint = np.zeros_like(mu)
+        hint[..., :prompt] = given.prompt_feat.transpose(0, 2, 1)
+        chunk = self.spec.frame_chunk if streaming else WHOLE
+        mel = euler(lambda x, time: self.velocity(x, time, mu, speaker, hint, chunk), noise, steps)
+        return mel[..., prompt:], cache
+
+    def velocity(self, x: Array, time: float, mu: Array, speaker: Array, hint: Array, chunk: int) -> Array:
+        """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call."""
+        pairs = {"mu": mu, "speaker": speaker, "prompt": hint}
+        feeds: dict[str, NDArray[np.generic]] = {
+            name: np.concatenate([value, np.zeros_like(value)]) for name, value in pairs.items()
+        }
+        feeds["x"] = np.concatenate([x, x])
+        feeds["mask"] = np.ones((2, 1, x.shape[-1]), np.float32)
+        feeds["time"] = np.full(2, time, np.float32)
+        if self.spec.frame_chunk:
+            feeds["chunk"] = np.array(chunk, np.int64)
+        rows = self.estimator.run(["velocity"], feeds)[0]
+        guidance = np.float32(self.spec.guidance)
+        out: Array = (1 + guidance) * rows[:1] - guidance * rows[1:]
+        return out
+
+    def _condition(self, tokens: Ids, given: FlowInput, streaming: bool, finalize: bool) -> tuple[Array, Array]:
+        joined = np.concatenate([given.prompt_tokens, tokens], 1)
+        feeds: dict[str, NDArray[np.generic]] = {"embedding": given.embedding}
+        if self.regulator is not None:
+            states, speaker = self.encoder.run(["states", "speaker"], feeds | {"tokens": joined})
+            return self._regulate(states.transpose(0, 2, 1), given, tokens.shape[1]), speaker
+        ahead = self.spec.look_ahead
+        feeds["known"] = np.array(not finalize, np.float32)
+        feeds["tokens"] = joined if finalize else joined[:, :-ahead]
+        feeds["future"] = np.zeros((1, ahead), np.int64) if finalize else joined[:, -ahead:]
+        if self.spec.token_chunk:
+            feeds["chunk"] = np.array(self.spec.token_chunk if streaming else WHOLE, np.int64)
+        mu, speaker = self.encoder.run(["mu", "speaker"], feeds)
+        return mu, speaker
+
+    def _regulate(self, states: Array, given: FlowInput, tokens: int) -> Array:
+        split = given.prompt_tokens.shape[1]
+        target, frames = (
+            states[..., split:],
+            target_frames(tokens, self.spec.token_rate, self.sample_rate, self.samples_per_frame),
+        )
+        parts = [resize(target[..., a:b], size) for a, b, size in segments(tokens, frames)]
+        joined = np.concatenate([resize(states[..., :split], given.prompt_feat.shape[1]), *parts], -1)
+        if self.regulator is None:
+            return joined
+        return self.regulator.run(["mu"], {"states": joined})[0]
+
+
+def _resume(noise: Array, mu: Array, prompt: int, cache: Array | None) -> tuple[Array, Array, Array]:
+    """Put the cached head into noise and condition; also the cache for the next chunk."""
+    if cache is not None:
+        size = cache.shape[2]
+        noise = np.concatenate([cache[..., 0], noise[..., size:]], -1)
+        mu = np.concatenate([cache[..., 1], mu[..., size:]], -1)
+    kept = [np.concatenate([x[..., :prompt], x[..., -EDGE_FRAMES:]], -1) for x in (noise, mu)]
+    return noise, mu, np.stack(kept, -1)
+
+
+@dataclass(frozen=True)
+class Vocoder:
+    """Mel to waveform; see `streaming.Vocoder`."""
+
+    spec: VocoderSpec
+    pitch_stage: Stage
+    filter_stage: Stage
+    source: HarmonicSource
+
+    def pitch(self, mel: Array, *, finalize: bool = True) -> Array:
+        """Pitch (1, T) in Hz of a mel (1, bands, T); without `finalize` the last frames are only looked at (v3)."""
+        return self.pitch_stage.run(["f0"], {"mel": _look_right(mel, self.spec.pitch_look_right, finalize)})[0]
+
+    def excite(self, mel: Array, noise: Array, phases: Array | None = None, *, finalize: bool = True) -> Array:
+        """Excitation (1, 1, samples) of a mel; noise and phases as in `HarmonicSource`."""
+        return self.source(self.pitch(mel, finalize=finalize), noise, phases)
+
+    def decode(self, mel: Array, source: Array, *, finalize: bool = True) -> Array:
+        """Waveform (1, samples) of a mel (1, bands, T) and its excitation.
+
+        In v3 without `finalize` the excitation is that of the first T - 3 frames, and the waveform has T - 8.
+        """
+        spec = self.spec
+        spectrum = source_spectrum(source, spec.n_fft, spec.hop)
+        if not finalize and spec.look_right:
+            mel = mel[..., : -spec.pitch_look_right]
+            spectrum = spectrum[..., : -spec.look_right * self.source.config.samples_per_frame // spec.hop]
+        feeds = {"mel": _look_right(mel, spec.look_right, finalize), "source": spectrum}
+        wave = waveform(self.filter_stage.run(["rows"], feeds)[0], spec.n_fft, spec.hop, spec.limit)
+        unfinished = spec.look_right and not finalize
+        return wave[:, : -self.source.config.samples_per_frame] if unfinished else wave
+
+
+def _look_right(mel: Array, frames: int, finalize: bool) -> Array:
+    return np.pad(mel, ((0, 0), (0, 0), (0, frames if finalize else 0)))
+
+
+@dataclass(frozen=True)
+class FamilyModel:
+    """A loaded bundle of an official family."""
+
+    manifest: FamilyManifest
+    lm: TokenModel
+    flow: Flow
+    vocoder: Vocoder
+
+
+def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) -> FamilyModel:
+    """Load a bundle of an official family.
+
+    Raises:
+        BundleError: the bundle is missing, damaged or of another kind.
+        DeviceError: the device is not available.
+    """
+    manifest = read_manifest(path)
+    counters, device = Counters(), choose_device(device)
+    stages = {
+        name: Stage(name, path / f"{name}.onnx", device=device, threads=threads or default_threads(), counters=counters)
+        for name in STAGES[manifest.family]
+    }
+
+    def table(name: str) -> Array:
+        values: Array = np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return values
+
+    speaker = (table("speaker_weight"), table("speaker_bias")) if manifest.family == "v1" else None
+    tables = (table("text_table"), table("speech_table"), table("control"))
+    lm = TokenModel(manifest.tokens, stages["lm"], stages.get("text"), *tables, speaker)
+    frame = manifest.vocoder.source.samples_per_frame
+    regulator = stages.get("regulator")
+    flow = Flow(manifest.flow, stages["encoder"], stages["estimator"], regulator, manifest.sample_rate, frame)
+    mix = table("source_mix")
+    source = HarmonicSource(manifest.vocoder.source, mix[:-1], float(mix[-1]))
+    return FamilyModel(manifest, lm, flow, Vocoder(manifest.vocoder, stages["pitch"], stages["vocoder"], source))

@@ -1,0 +1,242 @@
+"""The golden cases once more, through exported bundles on ONNX Runtime."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cosylite.errors import BundleError
+from cosylite.lab.export.family import export_family
+from cosylite.lab.models.noise import flow_noise
+from cosylite.runtime.family.decode import Limits, Prompt, decode, decode_pieces, limit_silence, prompt_rows
+from cosylite.runtime.family.flow import cosine_times, euler_steps, resize_frames
+from cosylite.runtime.family.model import WHOLE, FamilyModel, FlowInput, load_family
+from cosylite.runtime.family.sampling import greedy
+from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder
+
+from .golden import FAMILIES, ROOT, Array, Case, case_files, case_name, checkpoint, close
+from .test_chain import SILENT, chunks_of
+from .test_lm import limits_of, prompt_of
+from .test_vocoder import noise_of
+
+STEPS = euler_steps(cosine_times(10))
+Bundles = Callable[[str], FamilyModel]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bundles")
+
+
+@pytest.fixture(scope="module")
+def bundles(folder: Path) -> Bundles:
+    """The bundle of a family, exported when first asked for."""
+    loaded: dict[str, FamilyModel] = {}
+
+    def load(family: str) -> FamilyModel:
+        if family not in loaded:
+            export_family(checkpoint(family), folder / family, name=f"toy-{family}")
+            loaded[family] = load_family(folder / family, threads=1)
+        return loaded[family]
+
+    return load
+
+
+MODES = case_files("lm_zero_shot", "lm_sft", "lm_instruct", "lm_cross_lingual", "lm_instruct2")
+
+
+@pytest.mark.parametrize("path", MODES, ids=case_name)
+def test_decoding(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    lm = bundles(case.family).lm
+    close(f"{case.family} bundle lm rows", prompt_rows(lm, prompt_of(case))[None], case["out.prefill_input"], 1e-4)
+    assert list(decode(lm, prompt_of(case), greedy, limits_of(case))) == case.ids("out.greedy_tokens")
+
+
+@pytest.mark.parametrize("path", MODES, ids=case_name)
+def test_logits(path: Path, bundles: Bundles) -> None:
+    """The stored rows, all but the last few at once, then one by one."""
+    case = Case(path)
+    lm, rows = bundles(case.family).lm, case["out.tf_input"][0]
+    logits = case["out.tf_logits"][0]
+    wanted = logits - np.log(np.exp(logits - logits.max(-1, keepdims=True)).sum(-1, keepdims=True))
+    wanted -= logits.max(-1, keepdims=True)
+    memory = lm.open(len(rows))
+    start = len(rows) - case["in.tf_targets"].size
+    found = [lm.feed(rows[:start], memory), *(lm.feed(rows[i : i + 1], memory) for i in range(start, len(rows)))]
+    close(f"{case.family} bundle lm log-probabilities", np.stack(found), wanted[start - 1 :], 1e-4)
+
+
+@pytest.mark.parametrize("path", case_files("lm_ratio"), ids=case_name)
+def test_limits(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    tokens = list(decode(bundles(case.family).lm, prompt_of(case), greedy, limits_of(case)))
+    assert tokens == case.ids("out.greedy_tokens")
+
+
+@pytest.mark.parametrize("path", case_files("lm_bistream_*"), ids=case_name)
+def test_text_in_pieces(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    lm = bundles(case.family).lm
+    pieces = [case.ids(f"in.text_chunk{i}") for i in range(int(case["in.n_chunks"]))]
+    prompt = Prompt((), case.ids("in.prompt_text"), case.ids("in.prompt_speech_token"))
+    text, speech = lm.spec.mix
+    assert list(decode_pieces(lm, pieces, prompt, greedy, mix=(text, speech))) == case.ids("out.tokens")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sequences_share_steps(family: str, bundles: Bundles) -> None:
+    """Sequences of different length in one batch get what each gets alone; one leaves, another joins."""
+    lm = bundles(family).lm
+    rows = [lm.speech(range(2, 2 + n)) for n in (9, 70, 4)]
+    next_row = lm.speech([1])
+    alone = []
+    for r in rows:
+        memory = lm.open(0)
+        alone.append([lm.feed(r, memory), lm.feed(next_row, memory)])
+    batch = lm.open(0)
+    batch.join(lm.open(0))
+    first = lm.feed_batch(rows[:2], batch)
+    late = lm.open(0)
+    lm.feed(rows[2], late)
+    batch.join(late)
+    both = lm.feed_batch([next_row] * 3, batch)
+    batch.keep([2, 0])
+    close(f"{family} bundle lm batch", first, np.stack([a[0] for a in alone[:2]]), 1e-4)
+    close(f"{family} bundle lm batch", both, np.stack([a[1] for a in alone]), 1e-4)
+    last = lm.feed_batch([next_row] * 2, batch)
+    close(f"{family} bundle lm batch", last[1], _third_step(rows[0], bundles(family)), 1e-4)
+
+
+def _third_step(rows: Array, model: FamilyModel) -> Array:
+    memory, next_row = model.lm.open(0), model.lm.speech([1])
+    for fed in (rows, next_row):
+        model.lm.feed(fed, memory)
+    return model.lm.feed(next_row, memory)
+
+
+@pytest.mark.parametrize("path", case_files("flow_estimator_*"), ids=case_name)
+def test_estimator(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    flow = bundles(case.family).flow
+    names = {"x": "x", "mask": "mask", "mu": "mu", "time": "t", "speaker": "spks", "prompt": "cond"}
+    feeds = {ours: case[f"in.{theirs}"] for ours, theirs in names.items()}
+    for name, chunk in (("out.full", WHOLE), ("out.streaming", flow.spec.frame_chunk)):
+        if name in case:
+            limit = {"chunk": np.array(chunk, np.int64)} if flow.spec.frame_chunk else {}
+            found = flow.estimator.run(["velocity"], feeds | limit)[0]
+            close(f"{case.family} bundle flow estimator", found, case[name], 1e-4)
+
+
+def given_of(case: Case) -> FlowInput:
+    prompt = "in.prompt_speech_token" if "in.prompt_speech_token" in case else "in.prompt_token"
+    return FlowInput(case[prompt].astype(np.int64), case["in.prompt_feat"], case["in.embedding"])
+
+
+@pytest.mark.parametrize("path", case_files("flow_*prompt_*"), ids=case_name)
+def test_flow(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    modes = {name: bool(case[f"in.{name}"]) for name in ("streaming", "finalize") if f"in.{name}" in case}
+    tokens, flow = case["in.token"].astype(np.int64), bundles(case.family).flow
+    mel, cache = flow(tokens, given_of(case), case["in.z"], STEPS, cache=case.get("in.cache"), **modes)
+    close(f"{case.family} bundle flow mel", mel, case["out.mel"], 2e-4)
+    if cache is not None:
+        close(f"{case.family} bundle flow cache", cache, case["out.cache"], 2e-4)
+
+
+@pytest.mark.parametrize("path", case_files("hift_*"), ids=case_name)
+def test_vocoder(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    vocoder, mel = bundles(case.family).vocoder, case["in.mel"]
+    noise, phases = (None if value is None else value.numpy() for value in noise_of(case))
+    assert noise is not None
+    ends = [("", True), ("_nofinal", False)] if "out.f0_nofinal" in case else [("", True)]
+    for end, finalize in ends:
+        close(f"{case.family} bundle pitch (Hz)", vocoder.pitch(mel, finalize=finalize), case[f"out.f0{end}"], 1e-3)
+        source = vocoder.source(case[f"out.f0{end}"], noise, phases)
+        close(f"{case.family} bundle excitation", source, case[f"out.source{end}"], 1e-4)
+        wave = vocoder.decode(mel, case[f"out.source{end}"], finalize=finalize)
+        close(f"{case.family} bundle waveform", wave, case[f"out.wav{end}"], 2e-4)
+
+
+@pytest.mark.parametrize("path", case_files("chain_*"), ids=case_name)
+def test_chain(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    model = bundles(case.family)
+    tokens = case.ids("in.token") if "in.token" in case else None
+    if tokens is None:
+        tokens = list(decode(model.lm, prompt_of(case), greedy, Limits()))
+        assert tokens == case.ids("out.llm_tokens")
+        tokens = list(limit_silence(tokens, SILENT.get(case.family, frozenset())))
+    noise = case["in.z"] if "in.z" in case else flow_noise().numpy()
+    mel, _ = model.flow(np.array([tokens]), given_of(case), noise, STEPS)
+    close(f"{case.family} bundle chain mel", mel, case["out.mel"], 2e-4)
+    speed = float(case.get("in.speed", np.float32(1)))
+    wave = model.vocoder.decode(resize_frames(mel, speed) if speed != 1 else mel, case["out.source"])
+    close(f"{case.family} bundle chain waveform", wave, case["out.wav"], 2e-4)
+
+
+@dataclass
+class StreamedVocoder:
+    """A bundle's vocoder with the stored excitation of each call, or (v3) with stored noise."""
+
+    model: FamilyModel
+    sources: list[Array]
+    noise: Array | None = None
+
+    def excite(self, mel: Array, *, finalize: bool) -> Array:
+        if self.noise is None:
+            return self.sources.pop(0)
+        return self.model.vocoder.excite(mel, self.noise, finalize=finalize)
+
+    def decode(self, mel: Array, source: Array, *, finalize: bool) -> Array:
+        return self.model.vocoder.decode(mel, source, finalize=finalize)
+
+
+def streaming_vocoder(case: Case, model: FamilyModel) -> FadingVocoder | GrowingVocoder:
+    if case.family == "v3":
+        with np.load(ROOT / "v3" / "hift_noise.npz") as stored:
+            return GrowingVocoder(StreamedVocoder(model, [], stored["sine_noise"]))
+    sources = [case[f"in.fresh_source{i}"] for i in range(int(case["out.n_chunks"]))]
+    kept, overlap = (20, 34) if case.family == "v1" else (8, 0)
+    frame = model.manifest.vocoder.source.samples_per_frame
+    return FadingVocoder(StreamedVocoder(model, sources), frame, kept, overlap)
+
+
+@pytest.mark.parametrize("path", case_files("stream_*"), ids=case_name)
+def test_stream(path: Path, bundles: Bundles) -> None:
+    case = Case(path)
+    model, cache = bundles(case.family), None
+    vocoder = streaming_vocoder(case, model)
+    for number, chunk in enumerate(chunks_of(case)):
+        noise = case[f"in.z{number}"] if f"in.z{number}" in case else flow_noise().numpy()
+        modes = {"streaming": not chunk.final, "finalize": chunk.final} if case.family != "v1" else {}
+        mel, cache = model.flow(np.array([chunk.tokens]), given_of(case), noise, STEPS, cache=cache, **modes)
+        stored = case[f"out.flow_mel{number}"]
+        close(f"{case.family} bundle stream mel", mel, stored, 2e-4)
+        done = chunk.done * model.flow.spec.frames_per_token
+        wave = vocoder.push(stored[..., done:], final=chunk.final)
+        close(f"{case.family} bundle stream waveform", wave, case[f"out.wav{number}"], 2e-4)
+
+
+def test_bad_bundles_are_refused(bundles: Bundles, folder: Path, tmp_path: Path) -> None:
+    bundles("v2")
+    with pytest.raises(BundleError, match="no bundle"):
+        load_family(tmp_path)
+    (folder / "v2" / "stray").touch()
+    with pytest.raises(BundleError, match="does not list: stray"):
+        load_family(folder / "v2")
+    (folder / "v2" / "stray").unlink()
+    manifest = folder / "v2" / "bundle.json"
+    text = manifest.read_text()
+    for old, new, message in (
+        ('"family": "v2"', '"family": "v4"', "must be one of v1, v2, v3"),
+        ('"licence"', '"license"', "unknown key 'license'"),
+        ('"format": 1', '"format": 9', "format 9"),
+    ):
+        manifest.write_text(text.replace(old, new))
+        with pytest.raises(BundleError, match=message):
+            load_family(folder / "v2")
+    manifest.write_text(text)
