@@ -88,3 +88,10 @@ def live() -> Iterator[Callable[..., Live]]:
     """Starts servers: `live(engine, setting=...)`."""
     with contextlib.ExitStack() as stack:
         yield lambda engine=None, **changes: stack.enter_context(Live(engine or FakeEngine(), **changes))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the service hang when they fail: end them soon."""
+    for item in items:
+        if "serve" in item.path.parts:
+            item.add_marker(pytest.mark.timeout(60))

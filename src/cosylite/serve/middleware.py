@@ -60,9 +60,12 @@ class Outer:
     async def _http(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
         started = time.monotonic()
         status = 0
+        body = _Limited(receive, self._limit(scope))
 
         async def send_on(message: Message) -> None:
             nonlocal status
+            if body.exceeded and not status:
+                return  # the framework takes it for an unreadable body; the right answer follows below
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -72,13 +75,14 @@ class Outer:
             await send(message)
 
         try:
-            limit = self._limit(scope)
-            if int(Headers(scope=scope).get("content-length", "0") or "0") > limit:
-                raise _too_large(limit)
-            await self._app(scope, _limited(receive, limit), send_on)
+            body.check(int(Headers(scope=scope).get("content-length", "0") or "0"))
+            await self._app(scope, body.receive, send_on)
+            if body.exceeded and not status:
+                body.check(body.taken)
         except ServeError as error:
             if status:
                 raise
+            body.exceeded = False
             await _answer(send_on, error.status, body_of(error))
         except Exception as error:  # the last resort: the caller gets an error object, the log the trace
             LOG.error("unexpected error", exc_info=error)
@@ -95,23 +99,28 @@ class Outer:
         return self._max_body
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
-    taken = 0
+class _Limited:
+    """A request body that may not be longer than `limit` bytes."""
 
-    async def receive_on() -> Message:
-        nonlocal taken
-        message = await receive()
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self.taken = 0
+        self.exceeded = False
+
+    async def receive(self) -> Message:
+        """The next message."""
+        message = await self._receive()
         if message["type"] == "http.request":
-            taken += len(message.get("body", b""))
-            if taken > limit:
-                raise _too_large(limit)
+            self.taken += len(message.get("body", b""))
+            self.check(self.taken)
         return message
 
-    return receive_on
-
-
-def _too_large(limit: int) -> ServeError:
-    return ServeError(f"the request body is larger than {limit} bytes", status=413, code="too_large")
+    def check(self, length: int) -> None:
+        """Raise ServeError (413) for a length beyond the limit."""
+        if length > self._limit:
+            self.exceeded = True
+            raise ServeError(f"the request body is larger than {self._limit} bytes", status=413, code="too_large")
 
 
 async def _answer(send: Send, status: int, body: object) -> None:
