@@ -21,7 +21,8 @@ Array = NDArray[np.float32]
 
 FEATURE_LIMIT = 8.0
 """Standard deviations; speech stays within 5."""
-SPECTRUM_LIMIT = 1e4
+SPECTRUM_ENERGY_LIMIT = 1e8
+"""Sum of squares of a frame; full scale is some 1e5."""
 AUDIBLE = 10.0 ** (-55 / 20)
 SILENT_SECONDS = 1.5
 
@@ -50,8 +51,8 @@ class Guardian:
 
     def checked_spectrum(self, spectrum: Array) -> Array:
         """Spectrum frames (n, 962) with those that are not finite or absurdly loud silenced."""
-        loudest: Array = np.abs(spectrum).max(axis=1)
-        sane = loudest < SPECTRUM_LIMIT  # false for NaN
+        energy: Array = np.einsum("ij,ij->i", spectrum, spectrum)
+        sane = energy < SPECTRUM_ENERGY_LIMIT  # false for NaN
         if sane.all():
             return spectrum
         self._count("spectrum_repaired", int((~sane).sum()))

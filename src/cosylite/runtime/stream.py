@@ -21,7 +21,7 @@ Array = NDArray[np.float32]
 FIRST_FRAMES = 12
 LARGEST_FRAMES = 100
 GROWTH = 1.6
-WHOLE_FRAMES = 200
+WHOLE_FRAMES = 150
 """Frames per step where nobody waits for the first chunk: larger ones only need more memory."""
 
 
