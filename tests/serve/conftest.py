@@ -62,7 +62,13 @@ class Live:
         self.app = create_app(settings(**changes), loader(engine))
         self.service: Service = self.app.state.service
         config = uvicorn.Config(
-            self.app, port=0, log_config=None, lifespan="on", timeout_graceful_shutdown=1, ws_max_size=1 << 20
+            self.app,
+            port=0,
+            log_config=None,
+            lifespan="on",
+            timeout_graceful_shutdown=1,
+            ws_max_size=1 << 20,
+            root_path=changes.get("root_path", ""),
         )
         self._server = uvicorn.Server(config)
         self._socket = config.bind_socket()

@@ -59,7 +59,6 @@ def create_app(settings: Settings, load_engine: LoadEngine | None = None) -> Fas
         docs_url="/docs" if settings.docs else None,
         redoc_url=None,
         openapi_url="/openapi.json" if settings.docs else None,
-        root_path=settings.root_path,
     )
     app.state.service = service
     app.state.gate = Gate(settings.api_key, RateLimiter(settings.rate_limit))

@@ -105,11 +105,12 @@ async def delete_voice(
 
 def _models(service: Service) -> list[dict[str, Any]]:
     aliases = service.registry.aliases
-    entries = [_model(name, deployment) for name, deployment in aliases.items()]
-    return entries + [_model(name, aliases[service.registry.default]) for name in OPENAI_MODELS]
+    limit = service.settings.max_characters
+    entries = [_model(name, deployment, limit) for name, deployment in aliases.items()]
+    return entries + [_model(name, aliases[service.registry.default], limit) for name in OPENAI_MODELS]
 
 
-def _model(name: str, deployment: Deployment) -> dict[str, Any]:
+def _model(name: str, deployment: Deployment, limit: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": name, "object": "model", "created": deployment.created, "owned_by": "cosylite"}
     engine = deployment.engine
     if engine is not None:
@@ -121,7 +122,7 @@ def _model(name: str, deployment: Deployment) -> dict[str, Any]:
             "can_clone": engine.can_clone,
             "can_instruct": engine.can_instruct,
         }
-    return entry | {"loaded": engine is not None, "formats": list(available_formats())}
+    return entry | {"loaded": engine is not None, "formats": list(available_formats()), "max_characters": limit}
 
 
 def _added(voice: AddedVoice) -> dict[str, Any]:
