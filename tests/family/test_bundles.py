@@ -6,22 +6,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from cosylite.errors import BundleError
 from cosylite.lab.export.family import export_family
 from cosylite.lab.models.noise import flow_noise
-from cosylite.runtime.family.decode import Limits, Prompt, decode, decode_pieces, limit_silence, prompt_rows
-from cosylite.runtime.family.flow import cosine_times, euler_steps, resize_frames
-from cosylite.runtime.family.model import WHOLE, FamilyModel, FlowInput, load_family
+from cosylite.runtime import load
+from cosylite.runtime.family.decode import Prompt, decode, decode_pieces, limit_silence, prompt_rows
+from cosylite.runtime.family.flow import resize_frames
+from cosylite.runtime.family.kinds import SILENT_TOKENS
+from cosylite.runtime.family.model import WHOLE, FamilyModel, load_family
 from cosylite.runtime.family.sampling import greedy
-from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder
+from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder, official_joiner
 
 from .golden import FAMILIES, ROOT, Array, Case, case_files, case_name, checkpoint, close
-from .test_chain import SILENT, chunks_of
+from .test_chain import chunks_of
 from .test_lm import limits_of, prompt_of
 from .test_vocoder import noise_of
 
-STEPS = euler_steps(cosine_times(10))
 Bundles = Callable[[str], FamilyModel]
 
 
@@ -130,17 +132,20 @@ def test_estimator(path: Path, bundles: Bundles) -> None:
             close(f"{case.family} bundle flow estimator", found, case[name], 1e-4)
 
 
-def given_of(case: Case) -> FlowInput:
+def given_of(case: Case) -> tuple[NDArray[np.int32], Array, Array]:
+    """Prompt tokens, prompt mel and speaker vector."""
     prompt = "in.prompt_speech_token" if "in.prompt_speech_token" in case else "in.prompt_token"
-    return FlowInput(case[prompt].astype(np.int64), case["in.prompt_feat"], case["in.embedding"])
+    return case[prompt], case["in.prompt_feat"], case["in.embedding"]
 
 
 @pytest.mark.parametrize("path", case_files("flow_*prompt_*"), ids=case_name)
 def test_flow(path: Path, bundles: Bundles) -> None:
     case = Case(path)
-    modes = {name: bool(case[f"in.{name}"]) for name in ("streaming", "finalize") if f"in.{name}" in case}
-    tokens, flow = case["in.token"].astype(np.int64), bundles(case.family).flow
-    mel, cache = flow(tokens, given_of(case), case["in.z"], STEPS, cache=case.get("in.cache"), **modes)
+    streaming, finalize = bool(case.get("in.streaming", False)), bool(case.get("in.finalize", True))
+    flow = bundles(case.family).flow
+    mel, cache = flow.continued(
+        case["in.token"], *given_of(case), case["in.z"], streaming, finalize, cache=case.get("in.cache")
+    )
     close(f"{case.family} bundle flow mel", mel, case["out.mel"], 2e-4)
     if cache is not None:
         close(f"{case.family} bundle flow cache", cache, case["out.cache"], 2e-4)
@@ -167,14 +172,15 @@ def test_chain(path: Path, bundles: Bundles) -> None:
     model = bundles(case.family)
     tokens = case.ids("in.token") if "in.token" in case else None
     if tokens is None:
-        tokens = list(decode(model.lm, prompt_of(case), greedy, Limits()))
+        prompts = case["in.prompt_text"], case["in.prompt_speech_token"]
+        tokens = model.lm.decode(case["in.text"], *prompts, case["in.embedding"], "greedy")
         assert tokens == case.ids("out.llm_tokens")
-        tokens = list(limit_silence(tokens, SILENT.get(case.family, frozenset())))
+        tokens = list(limit_silence(tokens, SILENT_TOKENS[model.manifest.family]))
     noise = case["in.z"] if "in.z" in case else flow_noise().numpy()
-    mel, _ = model.flow(np.array([tokens]), given_of(case), noise, STEPS)
+    mel = model.flow(np.array([tokens]), *given_of(case), noise)
     close(f"{case.family} bundle chain mel", mel, case["out.mel"], 2e-4)
     speed = float(case.get("in.speed", np.float32(1)))
-    wave = model.vocoder.decode(resize_frames(mel, speed) if speed != 1 else mel, case["out.source"])
+    wave = model.vocoder(resize_frames(mel, speed) if speed != 1 else mel, case["out.source"])
     close(f"{case.family} bundle chain waveform", wave, case["out.wav"], 2e-4)
 
 
@@ -195,14 +201,16 @@ class StreamedVocoder:
         return self.model.vocoder.decode(mel, source, finalize=finalize)
 
 
+def joined(model: FamilyModel, vocoder: StreamedVocoder) -> FadingVocoder | GrowingVocoder:
+    return official_joiner(model.manifest.family, vocoder, model.manifest.vocoder.source.samples_per_frame)
+
+
 def streaming_vocoder(case: Case, model: FamilyModel) -> FadingVocoder | GrowingVocoder:
     if case.family == "v3":
         with np.load(ROOT / "v3" / "hift_noise.npz") as stored:
-            return GrowingVocoder(StreamedVocoder(model, [], stored["sine_noise"]))
+            return joined(model, StreamedVocoder(model, [], stored["sine_noise"]))
     sources = [case[f"in.fresh_source{i}"] for i in range(int(case["out.n_chunks"]))]
-    kept, overlap = (20, 34) if case.family == "v1" else (8, 0)
-    frame = model.manifest.vocoder.source.samples_per_frame
-    return FadingVocoder(StreamedVocoder(model, sources), frame, kept, overlap)
+    return joined(model, StreamedVocoder(model, sources))
 
 
 @pytest.mark.parametrize("path", case_files("stream_*"), ids=case_name)
@@ -212,13 +220,24 @@ def test_stream(path: Path, bundles: Bundles) -> None:
     vocoder = streaming_vocoder(case, model)
     for number, chunk in enumerate(chunks_of(case)):
         noise = case[f"in.z{number}"] if f"in.z{number}" in case else flow_noise().numpy()
-        modes = {"streaming": not chunk.final, "finalize": chunk.final} if case.family != "v1" else {}
-        mel, cache = model.flow(np.array([chunk.tokens]), given_of(case), noise, STEPS, cache=cache, **modes)
+        tokens = np.array([chunk.tokens])
+        mel, cache = model.flow.continued(tokens, *given_of(case), noise, not chunk.final, chunk.final, cache=cache)
         stored = case[f"out.flow_mel{number}"]
         close(f"{case.family} bundle stream mel", mel, stored, 2e-4)
         done = chunk.done * model.flow.spec.frames_per_token
         wave = vocoder.push(stored[..., done:], final=chunk.final)
         close(f"{case.family} bundle stream waveform", wave, case[f"out.wav{number}"], 2e-4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sampling_is_repeatable(family: str, bundles: Bundles, folder: Path) -> None:
+    """The same seed gives the same tokens, another seed others; also through the public loader."""
+    bundles(family)
+    lm = load(folder / family, threads=1).lm
+    text = [151646, 5, 6, 7, 8] if family == "v3" else [5, 6, 7, 8, 9]
+    runs = [lm.decode(text, prompt_tokens=[1, 2], seed=seed) for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+    assert max(len(run) for run in runs) <= 20 * len(text)
 
 
 def test_bad_bundles_are_refused(bundles: Bundles, folder: Path, tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ from cosylite.lab.models.noise import flow_noise
 from cosylite.lab.models.stages import TorchTokenModel, TorchVocoder, control_ids
 from cosylite.runtime.family.decode import Prompt, decode, limit_silence
 from cosylite.runtime.family.flow import cosine_times, euler_steps, resize_frames, target_frames
+from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.sampling import greedy
 from cosylite.runtime.family.streaming import (
-    CausalSchedule,
     FadingVocoder,
     GrowingVocoder,
-    OverlapSchedule,
     TokenChunk,
+    official_chunks,
+    official_joiner,
 )
 
 from .golden import ROOT, Case, case_files, case_name, checkpoint, close
@@ -25,7 +26,6 @@ from .golden import ROOT, Case, case_files, case_name, checkpoint, close
 MEL_TOLERANCE = 2e-4
 WAVE_TOLERANCE = 2e-4
 STEPS = euler_steps(cosine_times(10))
-SILENT = {"v3": frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323})}
 
 
 def mel_of(case: Case, tokens: list[int]) -> torch.Tensor:
@@ -58,7 +58,7 @@ def test_text_to_waveform(path: Path) -> None:
     )
     tokens = list(decode(model, prompt, greedy))
     assert tokens == case.ids("out.llm_tokens")
-    tokens = list(limit_silence(tokens, SILENT.get(case.family, frozenset())))
+    tokens = list(limit_silence(tokens, SILENT_TOKENS[config.family]))
     assert tokens == case.ids("out.flow_tokens")
     mel = mel_of(case, tokens)
     close(f"{case.family} chain mel", mel, case["out.mel"], MEL_TOLERANCE)
@@ -90,18 +90,16 @@ def streaming_vocoder(case: Case) -> FadingVocoder | GrowingVocoder:
     hift = checkpoint(case.family).model.vocoder
     if case.family == "v3":
         with np.load(ROOT / "v3" / "hift_noise.npz") as stored:
-            return GrowingVocoder(TorchVocoder(hift, torch.from_numpy(stored["sine_noise"])))
+            own = TorchVocoder(hift, torch.from_numpy(stored["sine_noise"]))
+            return official_joiner("v3", own, hift.config.samples_per_frame)
     vocoder = StoredSource(hift, torch.zeros(0))
     object.__setattr__(vocoder, "sources", [case[f"in.fresh_source{i}"] for i in range(int(case["out.n_chunks"]))])
-    kept, overlap = (20, 34) if case.family == "v1" else (8, 0)
-    return FadingVocoder(vocoder, hift.config.samples_per_frame, kept, overlap)
+    return official_joiner(checkpoint(case.family).config.family, vocoder, hift.config.samples_per_frame)
 
 
 def chunks_of(case: Case) -> list[TokenChunk]:
-    tokens = case.ids("in.token")
-    if case.family == "v1":
-        return list(OverlapSchedule().chunks(tokens))
-    return list(CausalSchedule().chunks(tokens, case["in.prompt_token"].size))
+    family = checkpoint(case.family).config.family
+    return list(official_chunks(family, case.ids("in.token"), case["in.prompt_token"].size))
 
 
 @pytest.mark.parametrize("path", case_files("stream_*"), ids=case_name)

@@ -11,6 +11,7 @@ from cosylite.lab.models.lm import QwenLM, TransformerLM
 from cosylite.lab.models.stages import TorchTokenModel, control_ids
 from cosylite.lab.sampling import torch_draw
 from cosylite.runtime.family.decode import Limits, Prompt, decode, decode_pieces, forbid_end, limit_silence, prompt_rows
+from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.sampling import greedy, repetition_aware
 
 from .golden import Case, case_files, case_name, checkpoint, close
@@ -126,6 +127,7 @@ def test_silence_is_limited(path: Path) -> None:
     case = Case(path)
     silent = frozenset(case.ids("in.silent_tokens"))
     for name in [name for name in case if name.startswith("in.seq")]:
+        assert silent == SILENT_TOKENS["v3"]
         assert list(limit_silence(case.ids(name), silent)) == case.ids(name.replace("in.", "out."))
 
 

@@ -13,8 +13,9 @@ from cosylite.errors import BundleError
 from cosylite.lab.checkpoints.hyperyaml import read_hyper_yaml
 from cosylite.lab.checkpoints.settings import read_settings
 from cosylite.lab.checkpoints.weights import fill, read_tensors, read_torch
-from cosylite.lab.models.config import Family, FamilyConfig
+from cosylite.lab.models.config import FamilyConfig
 from cosylite.lab.models.family import FamilyModel, build_family
+from cosylite.runtime.family.kinds import Family
 
 YAML_FILES: Mapping[str, Family] = {"cosyvoice.yaml": "v1", "cosyvoice2.yaml": "v2", "cosyvoice3.yaml": "v3"}
 """A release is told by the one of these it holds; toys hold config.json instead."""

@@ -8,7 +8,6 @@ from cosylite.errors import BundleError
 from cosylite.lab.models.config import (
     DiTConfig,
     EncoderConfig,
-    Family,
     FamilyConfig,
     FlowConfig,
     QwenConfig,
@@ -17,6 +16,7 @@ from cosylite.lab.models.config import (
     UNetConfig,
     VocoderConfig,
 )
+from cosylite.runtime.family.kinds import Family
 from cosylite.runtime.family.sampling import SamplingSettings
 
 Value = TypeVar("Value", int, float, bool, str)

@@ -4,12 +4,9 @@
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
 
+from cosylite.runtime.family.kinds import Family
 from cosylite.runtime.family.sampling import SamplingSettings
-
-Family = Literal["v1", "v2", "v3"]
-"""v1 is CosyVoice-300M (also -SFT, -Instruct), v2 is CosyVoice2-0.5B, v3 is Fun-CosyVoice3-0.5B."""
 
 
 @dataclass(frozen=True)

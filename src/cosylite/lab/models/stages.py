@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cosylite.lab.models.attention import KeyValueCache
-from cosylite.lab.models.config import Family
 from cosylite.lab.models.hift import HiFT
 from cosylite.lab.models.lm import LanguageModel
 from cosylite.runtime.family.decode import ControlIds, Rows
+from cosylite.runtime.family.kinds import Family
 
 Array = NDArray[np.float32]
 

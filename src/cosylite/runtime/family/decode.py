@@ -93,6 +93,10 @@ class Limits:
         return int(count * np.float32(self.min_ratio)), int(count * np.float32(self.max_ratio))
 
 
+OFFICIAL_LIMITS = Limits()
+"""From 2 to 20 speech tokens per text token."""
+
+
 def prompt_rows(model: TokenModel[State], prompt: Prompt) -> Rows:
     """The rows of the first pass: start, speaker, prompt text and text, task, prompt speech."""
     text = model.text([*prompt.prompt_text, *prompt.text])
@@ -100,7 +104,9 @@ def prompt_rows(model: TokenModel[State], prompt: Prompt) -> Rows:
     return np.concatenate([*parts, model.speech(prompt.prompt_tokens)])
 
 
-def decode(model: TokenModel[State], prompt: Prompt, sampler: Sampler, limits: Limits = Limits()) -> Iterator[int]:
+def decode(
+    model: TokenModel[State], prompt: Prompt, sampler: Sampler, limits: Limits = OFFICIAL_LIMITS
+) -> Iterator[int]:
     """Yield speech tokens until the model ends or the greatest length is reached."""
     controls = model.controls
     least, most = limits.bounds(len(prompt.text))

@@ -3,15 +3,14 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from cosylite.errors import BundleError
 from cosylite.runtime.bundle import FORMAT, MANIFEST, FileSpec, check_files, damaged
+from cosylite.runtime.family.kinds import Family
 from cosylite.runtime.family.sampling import SamplingSettings
 from cosylite.runtime.family.source import SourceConfig
 from cosylite.runtime.records import record
-
-Family = Literal["v1", "v2", "v3"]
 
 STAGES: dict[Family, tuple[str, ...]] = {
     "v1": ("text", "lm", "encoder", "regulator", "estimator", "pitch", "vocoder"),

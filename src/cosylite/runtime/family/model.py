@@ -3,21 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosylite.runtime.family.decode import ControlIds, Rows
-from cosylite.runtime.family.flow import EDGE_FRAMES, Step, euler, resize, segments, target_frames
+from cosylite.runtime.family.decode import OFFICIAL_LIMITS, ControlIds, Limits, Prompt, Rows, decode
+from cosylite.runtime.family.flow import EDGE_FRAMES, cosine_times, euler, euler_steps, resize, segments, target_frames
 from cosylite.runtime.family.manifest import STAGES, FamilyManifest, FlowSpec, TokenSpec, VocoderSpec, read_manifest
 from cosylite.runtime.family.memory import Memory
+from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
 from cosylite.runtime.family.source import HarmonicSource
 from cosylite.runtime.family.stft import source_spectrum, waveform
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
 
 Array = NDArray[np.float32]
-Ids = NDArray[np.int64]
+Ids = NDArray[np.integer[Any]]
+Tokens = Sequence[int] | Ids
+"""Ids of one text; arrays of any shape are read in order."""
 
+STEPS = 10
+"""Evaluations of the estimator in the official models."""
 WHOLE = 1 << 30
 """A chunk longer than any sequence: full attention."""
 
@@ -64,6 +70,34 @@ class TokenModel:
         rows: Rows = unit @ weight + bias
         return rows
 
+    def decode(
+        self,
+        text: Tokens,
+        prompt_text: Tokens = (),
+        prompt_tokens: Tokens = (),
+        embedding: Array | None = None,
+        sampler: Literal["ras", "greedy"] | Sampler = "ras",
+        seed: int = 0,
+        *,
+        limits: Limits = OFFICIAL_LIMITS,
+    ) -> list[int]:
+        """Speech tokens of a text.
+
+        Args:
+            text, prompt_text: text ids.
+            prompt_tokens: speech tokens of the prompt.
+            embedding: speaker vectors (0 or 1, size); only v1 listens to them.
+            sampler: repetition-aware sampling as the model was trained for, the likeliest token, or one of your own.
+            seed: decides what "ras" draws.
+            limits: least and greatest length.
+        """
+        words, before, speech = ([int(i) for i in np.ravel(ids)] for ids in (text, prompt_text, prompt_tokens))
+        speaker = np.zeros((0, 1), np.float32) if embedding is None else embedding
+        if isinstance(sampler, str):
+            chance = race(np.random.default_rng(seed))
+            sampler = greedy if sampler == "greedy" else repetition_aware(self.spec.sampling, chance)
+        return list(decode(self, Prompt(words, before, speech, speaker), sampler, limits))
+
     def start_row(self) -> Rows:
         """The row that opens a sequence."""
         return self.control[:1]
@@ -97,16 +131,6 @@ class TokenModel:
 
 
 @dataclass(frozen=True)
-class FlowInput:
-    """What the flow is given besides the tokens to speak: prompt token ids (1, P), prompt mel (1, Q, mel), speaker
-    vector (1, size)."""
-
-    prompt_tokens: Ids
-    prompt_feat: Array
-    embedding: Array
-
-
-@dataclass(frozen=True)
 class Flow:
     """Speech tokens to mel."""
 
@@ -121,37 +145,53 @@ class Flow:
     def __call__(
         self,
         tokens: Ids,
-        given: FlowInput,
+        prompt_tokens: Ids,
+        prompt_feat: Array,
+        embedding: Array,
         noise: Array,
-        steps: Sequence[Step],
-        *,
         streaming: bool = False,
         finalize: bool = True,
-        cache: Array | None = None,
-    ) -> tuple[Array, Array | None]:
-        """Mel of the target, and (v1) the cache with which the next chunk continues it.
+        *,
+        steps: int = STEPS,
+    ) -> Array:
+        """Mel (1, mel, T) of the target.
 
         Args:
-            tokens: (1, N) ids.
-            given: prompt and speaker.
-            noise: (1, mel, at least the number of frames); its head is used.
-            steps: of `euler_steps`.
+            tokens, prompt_tokens: (1, N) and (1, P) ids.
+            prompt_feat: (1, Q, mel), the mel of the prompt.
+            embedding: (1, size), the speaker.
+            noise: (1, mel, at least Q + T); its head is used.
             streaming: limit attention to chunks (v2, v3).
             finalize: the last tokens end the text; otherwise they are only looked at (v2, v3).
-            cache: v1: (1, mel, Q + 34, 2), noise and condition of the prompt and of the last frames before.
-
-        Returns:
-            (1, mel, T), and the cache or None.
+            steps: evaluations of the estimator.
         """
-        mu, speaker = self._condition(tokens, given, streaming, finalize)
-        prompt = given.prompt_feat.shape[1]
+        return self.continued(tokens, prompt_tokens, prompt_feat, embedding, noise, streaming, finalize, steps=steps)[0]
+
+    def continued(
+        self,
+        tokens: Ids,
+        prompt_tokens: Ids,
+        prompt_feat: Array,
+        embedding: Array,
+        noise: Array,
+        streaming: bool = False,
+        finalize: bool = True,
+        *,
+        steps: int = STEPS,
+        cache: Array | None = None,
+    ) -> tuple[Array, Array | None]:
+        """As the call, with what v1 needs to join chunks: `cache` (1, mel, Q + 34, 2) holds noise and condition of the
+        prompt and of the last frames before; the one for the next chunk is returned too (v2, v3: None)."""
+        mu, speaker = self._condition(tokens, prompt_tokens, prompt_feat, embedding, streaming, finalize)
+        prompt = prompt_feat.shape[1]
         noise = noise[..., : mu.shape[-1]]
         if self.regulator is not None:
             noise, mu, cache = _resume(noise, mu, prompt, cache)
         hint = np.zeros_like(mu)
-        hint[..., :prompt] = given.prompt_feat.transpose(0, 2, 1)
+        hint[..., :prompt] = prompt_feat.transpose(0, 2, 1)
         chunk = self.spec.frame_chunk if streaming else WHOLE
-        mel = euler(lambda x, time: self.velocity(x, time, mu, speaker, hint, chunk), noise, steps)
+        times = euler_steps(cosine_times(steps))
+        mel = euler(lambda x, time: self.velocity(x, time, mu, speaker, hint, chunk), noise, times)
         return mel[..., prompt:], cache
 
     def velocity(self, x: Array, time: float, mu: Array, speaker: Array, hint: Array, chunk: int) -> Array:
@@ -170,12 +210,21 @@ class Flow:
         out: Array = (1 + guidance) * rows[:1] - guidance * rows[1:]
         return out
 
-    def _condition(self, tokens: Ids, given: FlowInput, streaming: bool, finalize: bool) -> tuple[Array, Array]:
-        joined = np.concatenate([given.prompt_tokens, tokens], 1)
-        feeds: dict[str, NDArray[np.generic]] = {"embedding": given.embedding}
+    def _condition(
+        self,
+        tokens: Ids,
+        prompt_tokens: Ids,
+        prompt_feat: Array,
+        embedding: Array,
+        streaming: bool,
+        finalize: bool,
+    ) -> tuple[Array, Array]:
+        joined = np.concatenate([prompt_tokens, tokens], 1).astype(np.int64)
+        feeds: dict[str, NDArray[np.generic]] = {"embedding": embedding}
         if self.regulator is not None:
             states, speaker = self.encoder.run(["states", "speaker"], feeds | {"tokens": joined})
-            return self._regulate(states.transpose(0, 2, 1), given, tokens.shape[1]), speaker
+            at_rate = self._spread(states.transpose(0, 2, 1), prompt_tokens.shape[1], prompt_feat.shape[1])
+            return self.regulator.run(["mu"], {"states": at_rate})[0], speaker
         ahead = self.spec.look_ahead
         feeds["known"] = np.array(not finalize, np.float32)
         feeds["tokens"] = joined if finalize else joined[:, :-ahead]
@@ -185,17 +234,13 @@ class Flow:
         mu, speaker = self.encoder.run(["mu", "speaker"], feeds)
         return mu, speaker
 
-    def _regulate(self, states: Array, given: FlowInput, tokens: int) -> Array:
-        split = given.prompt_tokens.shape[1]
-        target, frames = (
-            states[..., split:],
-            target_frames(tokens, self.spec.token_rate, self.sample_rate, self.samples_per_frame),
-        )
+    def _spread(self, states: Array, prompt_tokens: int, prompt_frames: int) -> Array:
+        """v1: states (1, mel, P + N) to the frame rate."""
+        prompt, target = states[..., :prompt_tokens], states[..., prompt_tokens:]
+        tokens = target.shape[-1]
+        frames = target_frames(tokens, self.spec.token_rate, self.sample_rate, self.samples_per_frame)
         parts = [resize(target[..., a:b], size) for a, b, size in segments(tokens, frames)]
-        joined = np.concatenate([resize(states[..., :split], given.prompt_feat.shape[1]), *parts], -1)
-        if self.regulator is None:
-            return joined
-        return self.regulator.run(["mu"], {"states": joined})[0]
+        return np.concatenate([resize(prompt, prompt_frames), *parts], -1)
 
 
 def _resume(noise: Array, mu: Array, prompt: int, cache: Array | None) -> tuple[Array, Array, Array]:
@@ -216,6 +261,10 @@ class Vocoder:
     pitch_stage: Stage
     filter_stage: Stage
     source: HarmonicSource
+
+    def __call__(self, mel: Array, source: Array) -> Array:
+        """Waveform (1, samples) of a complete mel (1, bands, T) and its excitation (1, 1, samples)."""
+        return self.decode(mel, source)
 
     def pitch(self, mel: Array, *, finalize: bool = True) -> Array:
         """Pitch (1, T) in Hz of a mel (1, bands, T); without `finalize` the last frames are only looked at (v3)."""

@@ -7,6 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cosylite.runtime.family.flow import EDGE_FRAMES
+from cosylite.runtime.family.kinds import Family
+
 Array = NDArray[np.float32]
 
 
@@ -70,6 +73,20 @@ def cross_fade(new: Array, old: Array, half: int) -> Array:
     return np.concatenate([head, new[..., half:]], -1)
 
 
+def official_chunks(family: Family, tokens: Iterable[int], prompt_tokens: int) -> Iterator[TokenChunk]:
+    """The chunks that the official code of a family makes of a stream of tokens."""
+    return OverlapSchedule().chunks(tokens) if family == "v1" else CausalSchedule().chunks(tokens, prompt_tokens)
+
+
+def official_joiner(family: Family, vocoder: "Vocoder", samples_per_frame: int) -> "FadingVocoder | GrowingVocoder":
+    """What joins the mel chunks of one utterance in the official code of a family."""
+    if family == "v3":
+        return GrowingVocoder(vocoder)
+    if family == "v1":
+        return FadingVocoder(vocoder, samples_per_frame, kept_frames=20, overlap_frames=EDGE_FRAMES)
+    return FadingVocoder(vocoder, samples_per_frame, kept_frames=8)
+
+
 class Vocoder(Protocol):
     """The two steps of the vocoder. Mels are (1, bands, T)."""
 
@@ -88,7 +105,7 @@ class FadingVocoder:
 
     vocoder: Vocoder
     samples_per_frame: int
-    kept_frames: int = 8
+    kept_frames: int
     """Frames, and their excitation and audio, that the next chunk starts with: 20 in v1, 8 in v2."""
     overlap_frames: int = 0
     """Frames at the end of a mel chunk that the next one renders again: 34 in v1."""

@@ -1,0 +1,14 @@
+"""The official families, and what is fixed in their code rather than in their settings."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Family = Literal["v1", "v2", "v3"]
+"""v1 is CosyVoice-300M (also -SFT, -Instruct), v2 is CosyVoice2-0.5B, v3 is Fun-CosyVoice3-0.5B."""
+
+SILENT_TOKENS: Mapping[Family, frozenset[int]] = {
+    "v1": frozenset(),
+    "v2": frozenset(),
+    "v3": frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323}),
+}
+"""Speech tokens that are heard as silence; long runs of them are cut (`decode.limit_silence`)."""
