@@ -115,10 +115,14 @@ def _seconds(work: Any) -> float:
 def commit() -> str | None:
     """The commit that is checked out, with a plus where files differ from it; None outside a repository."""
     here = Path(__file__).parent
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
+    head = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False
+    )
     if head.returncode:
         return None
-    changed = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=False)
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True, check=False
+    )
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
@@ -134,8 +138,13 @@ def report(benchmark: str, args: argparse.Namespace, rows: list[dict[str, Any]])
         "rows": rows,
     }
     facts = document["machine"]
-    print(f"{benchmark}: {facts['cpu']}, {facts['cores']} cores, {facts['gflops_fp32']} GFLOP/s float32, threads {args.threads}")
-    names = [c for c in dict.fromkeys([*COLUMNS, *(k for r in rows for k in r)]) if any(r.get(c) is not None for r in rows)]
+    print(
+        f"{benchmark}: {facts['cpu']}, {facts['cores']} cores, {facts['gflops_fp32']} GFLOP/s float32, "
+        f"threads {args.threads}"
+    )
+    names = [
+        c for c in dict.fromkeys([*COLUMNS, *(k for r in rows for k in r)]) if any(r.get(c) is not None for r in rows)
+    ]
     cells = [[_cell(r.get(c)) for c in names] for r in rows]
     widths = [max(len(n), *(len(line[i]) for line in cells)) for i, n in enumerate(names)]
     for line in [names, ["-" * w for w in widths], *cells]:

@@ -1,6 +1,6 @@
 """Size of the default install: site-packages of a fresh environment, with the largest packages.
 
-    python benchmarks/installed_size.py [--extras serve]
+python benchmarks/installed_size.py [--extras serve]
 """
 
 import argparse

@@ -90,7 +90,9 @@ def bootstrap(differences: np.ndarray, seed: int) -> tuple[float, float]:
     return float(np.percentile(means, 2.5)), float(np.percentile(means, 97.5))
 
 
-def rows_for(name: str, results: list[dict[str, Any]], teacher: list[dict[str, Any]] | None, seed: int) -> dict[str, Any]:
+def rows_for(
+    name: str, results: list[dict[str, Any]], teacher: list[dict[str, Any]] | None, seed: int
+) -> dict[str, Any]:
     """The table row of one group of sentences."""
     lang = results[0]["lang"]
     made = row(

@@ -17,9 +17,18 @@ from common import folder_mb, parser, peak_rss_mb, percentile, report, row
 
 SENTENCES = {
     "en": "The quick brown fox jumps over the lazy dog near the old mill.",
-    "zh": "今天天气很好，我们打算下午一起去公园散步，然后在湖边的小餐馆里吃晚饭，吃完以后再慢慢走回家，路上还可以看一看夜景，聊一聊天。",
-    "ja": "今日は天気がいいので、午後からみんなで公園を散歩して、そのあと湖のそばの小さなレストランで晩ご飯を食べるつもりです。",
-    "ko": "오늘은 날씨가 좋아서 오후에 다 같이 공원을 산책하고 나서 호숫가에 있는 작은 식당에서 저녁을 먹을 생각입니다.",
+    "zh": (
+        "今天天气很好，我们打算下午一起去公园散步，然后在湖边的小餐馆里吃晚饭，"
+        "吃完以后再慢慢走回家，路上还可以看一看夜景，聊一聊天。"
+    ),
+    "ja": (
+        "今日は天気がいいので、午後からみんなで公園を散歩して、"
+        "そのあと湖のそばの小さなレストランで晩ご飯を食べるつもりです。"
+    ),
+    "ko": (
+        "오늘은 날씨가 좋아서 오후에 다 같이 공원을 산책하고 나서 "
+        "호숫가에 있는 작은 식당에서 저녁을 먹을 생각입니다."
+    ),
     "mixed": "Hello，今天天气真不错！We are going to 东京, そして 안녕하세요 라고 말합니다.",
 }
 """About 60 characters each."""
@@ -31,8 +40,14 @@ BATCH = [
 
 def load_seconds(bundle: str, threads: int) -> float:
     """Import and load in a fresh process, best of three."""
-    code = f"import time; t = time.perf_counter(); from cosylite import TTS; TTS({bundle!r}, threads={threads}); print(time.perf_counter() - t)"
-    return min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(3))
+    code = (
+        "import time; t = time.perf_counter(); from cosylite import TTS; "
+        f"TTS({bundle!r}, threads={threads}); print(time.perf_counter() - t)"
+    )
+    return min(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(3)
+    )
 
 
 def measure(tts: Any, name: str, text: str, args: argparse.Namespace) -> dict[str, Any]:
@@ -74,7 +89,12 @@ def batching(tts: Any, args: argparse.Namespace) -> dict[str, Any]:
             tts.say(text, seed=args.seed)
         alone.append(time.perf_counter() - start)
     seconds = sum(len(s.samples) / s.sample_rate for s in speeches)
-    return row("say_many of 32", rtf=min(together) / seconds, requests_per_s=32 / min(together), speedup=min(alone) / min(together))
+    return row(
+        "say_many of 32",
+        rtf=min(together) / seconds,
+        requests_per_s=32 / min(together),
+        speedup=min(alone) / min(together),
+    )
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Step 6 of the nano recipe: export the averaged weights to a bundle.
 
-    python recipes/nano/export.py --work build/nano --output src/cosylite/bundles/nano --precision int8
+python recipes/nano/export.py --work build/nano --output src/cosylite/bundles/nano --precision int8
 """
 
 import argparse

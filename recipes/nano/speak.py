@@ -1,6 +1,6 @@
-"""Step 2 of the nano recipe: the teacher speaks the manifest. Resumable: one file an utterance, those there are skipped.
+"""Step 2 of the nano recipe: the teacher speaks the manifest. Resumable: utterances that have a file are skipped.
 
-    python recipes/nano/speak.py --work build/nano --workers 2
+python recipes/nano/speak.py --work build/nano --workers 2
 """
 
 import argparse

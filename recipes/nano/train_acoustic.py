@@ -1,6 +1,6 @@
 """Step 5 of the nano recipe: train text encoder, durations and flow-matching decoder. Resumable.
 
-    python recipes/nano/train_acoustic.py --work build/nano --steps 20000
+python recipes/nano/train_acoustic.py --work build/nano --steps 20000
 """
 
 import argparse
@@ -101,7 +101,9 @@ def main() -> None:
         optimiser.step()
         average.update(model)
         step += 1
-        log.add(step, {n: float(v.detach()) for n, v in losses.items()} | {"norm": float(norm), "utterances": utterances})
+        log.add(
+            step, {n: float(v.detach()) for n, v in losses.items()} | {"norm": float(norm), "utterances": utterances}
+        )
         if step >= args.steps or time.monotonic() - saved > args.save_minutes * 60:
             config = asdict(model.config)
             save(path, {"step": step, "config": config} | {n: p.state_dict() for n, p in parts.items()})

@@ -1,6 +1,6 @@
 """Step 4 of the nano recipe: train the vocoder on the teacher's speech. Resumable; a checkpoint every few minutes.
 
-    python recipes/nano/train_vocoder.py --work build/nano --steps 12000 --adversarial-from 5000
+python recipes/nano/train_vocoder.py --work build/nano --steps 12000 --adversarial-from 5000
 """
 
 import argparse
@@ -91,7 +91,10 @@ def main() -> None:
         batch = crop_batch(rng.choices(examples, k=args.batch), stats, args.frames, model.config.lookahead, rng)
         set_rate(optimiser, schedule.rate(step))
         made = speak(model, batch)
-        losses: dict[str, Tensor] = {"mel": mel_loss(made, batch.samples), "spectral": spectral_loss(made, batch.samples)}
+        losses: dict[str, Tensor] = {
+            "mel": mel_loss(made, batch.samples),
+            "spectral": spectral_loss(made, batch.samples),
+        }
         total = losses["mel"] + losses["spectral"]
         if step >= args.adversarial_from:
             judges.requires_grad_(True)

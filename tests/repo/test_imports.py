@@ -1,4 +1,4 @@
-"""The arrows between the halves of the package: the runtime half never reaches torch, the lab never reaches the service."""
+"""The arrows between the halves: the runtime half never reaches torch, the lab never reaches the service."""
 
 import ast
 import subprocess

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
+from cosylite.errors import BundleError
 from cosylite.lab.nano.acoustic import AcousticModel, FlowDecoder, TextEncoder
 from cosylite.lab.nano.config import BINS, FRAME_CHANNELS, MEL_BANDS
 from cosylite.lab.nano.vocoder import Vocoder
@@ -36,9 +37,7 @@ class FlowGraph(nn.Module):
         super().__init__()
         self.decoder = decoder
 
-    def forward(
-        self, x: Tensor, cond: Tensor, position: Tensor, time: Tensor, state: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, cond: Tensor, position: Tensor, time: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Velocity (B, T, 82) and next state."""
         velocity, _, following = self.decoder(x, cond, position, time, state)
         return velocity, following
@@ -113,5 +112,7 @@ def export(graph: Graph, path: Path) -> onnx.ModelProto:
         dynamo=True,
         verbose=False,
     )
+    if program is None:
+        raise BundleError("the exporter gave no graph", code="export_failed")
     program.save(str(path), external_data=False)
     return onnx.load(str(path))

@@ -60,17 +60,17 @@ class CausalStack(nn.Module):
     def __init__(self, width: int, hidden: int, kernel: int, dilations: tuple[int, ...]) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(CausalBlock(width, hidden, kernel, d) for d in dilations)
-        self.past = sum((kernel - 1) * d for d in dilations)
+        self.pasts = [(kernel - 1) * d for d in dilations]
+        self.past = sum(self.pasts)
         self.width = width
 
     def forward(self, x: Tensor, state: Tensor, shifts: list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """As `CausalBlock.forward`, with one shift per block."""
-        states, start = [], 0
-        for i, block in enumerate(self.blocks):
-            past = (block.kernel - 1) * block.dilation
-            x, following = block(x, state[:, start : start + past], None if shifts is None else shifts[i])
+        states = []
+        pasts = torch.split(state, self.pasts, dim=1)
+        for i, (block, past) in enumerate(zip(self.blocks, pasts, strict=True)):
+            x, following = block(x, past, None if shifts is None else shifts[i])
             states.append(following)
-            start += past
         return x, torch.cat(states, dim=1)
 
 
@@ -104,4 +104,5 @@ class TransformerLayer(nn.Module):
         scores = (q @ k.transpose(-1, -2)) * (q.shape[-1] ** -0.5) + bias.to(q.dtype)
         mixed = (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).reshape(batch, count, width)
         x = x + self.dropout(self.out(mixed))
-        return x + self.dropout(self.down(F.silu(self.up(self.norm2(x)))))
+        result: Tensor = x + self.dropout(self.down(F.silu(self.up(self.norm2(x)))))
+        return result

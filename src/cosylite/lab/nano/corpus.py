@@ -61,7 +61,9 @@ def fetch_packages(folder: Path, names: tuple[str, ...] = PACKAGES) -> None:
         target = folder / name
         if target.exists():
             continue
-        done = subprocess.run(["apt-get", "download", "-qq", name], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["apt-get", "download", "-qq", name], cwd=folder, capture_output=True, text=True, check=False
+        )
         debs = sorted(folder.glob(f"{name}_*.deb"))
         if done.returncode or not debs:
             raise OutputError(f"could not fetch the Debian package {name}: {done.stderr.strip()}", code="corpus_fetch")

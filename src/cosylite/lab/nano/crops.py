@@ -60,5 +60,4 @@ def crop_batch(
         piece = example.samples[first : first + frames * HOP].astype(np.float32) / 32767
         samples[: len(piece)] = piece
         rows.append((normal[:, :80], pitch, *spectra, samples))
-    mel, pitch, harmonic, noise, samples = (torch.from_numpy(np.stack(parts)) for parts in zip(*rows, strict=True))
-    return CropBatch(mel, pitch, harmonic.float(), noise.float(), samples)
+    return CropBatch(*(torch.from_numpy(np.stack(parts)).float() for parts in zip(*rows, strict=True)))

@@ -59,7 +59,9 @@ def _load(path: Path, row: dict[str, str]) -> Example:
         tokens = token_ids(row["symbols"])
         durations = data["durations"].astype(np.int64)
         if len(tokens) != len(durations):
-            raise InputError(f"{path} has {len(durations)} durations for {len(tokens)} symbols: speak it again", code="data")
+            raise InputError(
+                f"{path} has {len(durations)} durations for {len(tokens)} symbols: speak it again", code="data"
+            )
         return Example(
             row["id"], row["lang"], VOICES.index(row["voice"]), tokens, durations,
             data["mel"], data["pitch"], data["voicing"], data["samples"],

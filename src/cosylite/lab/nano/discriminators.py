@@ -73,4 +73,3 @@ class Discriminators(nn.Module):
         with torch.autocast("cpu", torch.bfloat16):
             judged = [part(samples) for part in self.parts]
         return [score.float() for score, _ in judged], [[f.float() for f in features] for _, features in judged]
-

@@ -1,7 +1,7 @@
 """Acoustic features of nano: log-mel at 50 Hz, F0 and voicing at the same frames, durations in frames.
 
-The mel follows the settings of CosyVoice 2 (24 kHz, FFT 1920, hop 480, 80 Slaney bands, magnitude spectrum, natural log,
-floor 1e-5), except that its bands reach 12 kHz, because the vocoder must draw fricatives from them.
+The mel follows the settings of CosyVoice 2 (24 kHz, FFT 1920, hop 480, 80 Slaney bands, magnitude spectrum, natural
+log, floor 1e-5), except that its bands reach 12 kHz, because the vocoder must draw fricatives from them.
 """
 
 import functools
@@ -53,7 +53,8 @@ def log_mel(samples: Floats) -> Floats:
     padded = np.pad(samples, (side, side + frames * HOP - len(samples)))
     view = np.lib.stride_tricks.sliding_window_view(padded, N_FFT)[::HOP]
     magnitude = np.abs(np.fft.rfft(view * _window(), axis=1)).astype(np.float32)
-    return np.log(np.maximum(magnitude @ mel_filters(), FLOOR))
+    mel: Floats = np.log(np.maximum(magnitude @ mel_filters(), FLOOR))
+    return mel
 
 
 def frame_durations(units: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -26,7 +26,8 @@ def magnitude(samples: Tensor, size: int, hop: int) -> Tensor:
     """Magnitude spectrum (B, frames, bins) of (B, N), without padding."""
     frames = samples.unfold(1, size, hop) * _window(size)
     spectrum = torch.fft.rfft(frames)
-    return (spectrum.real.square() + spectrum.imag.square() + 1e-7).sqrt()
+    power: Tensor = spectrum.real.square() + spectrum.imag.square() + 1e-7
+    return power.sqrt()
 
 
 def spectral_loss(made: Tensor, real: Tensor) -> Tensor:
@@ -61,7 +62,5 @@ def generator_loss(made: list[Tensor]) -> Tensor:
 
 def feature_loss(real: list[list[Tensor]], made: list[list[Tensor]]) -> Tensor:
     """L1 between the inner features of the discriminators (Kumar et al., 2019)."""
-    parts = [
-        F.l1_loss(m, r.detach()) for rs, ms in zip(real, made, strict=True) for r, m in zip(rs, ms, strict=True)
-    ]
+    parts = [F.l1_loss(m, r.detach()) for rs, ms in zip(real, made, strict=True) for r, m in zip(rs, ms, strict=True)]
     return torch.stack(parts).sum()

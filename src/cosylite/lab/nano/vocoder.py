@@ -101,13 +101,15 @@ class Vocoder(nn.Module):
         return level.repeat_interleave(2, dim=1)
 
     def _shape(self, out: Tensor, level: Tensor, harmonic: Tensor, noise: Tensor) -> Tensor:
-        gain_h, phase, gain_n = out.split(BINS, dim=-1)
+        gain_h, phase, gain_n = out.chunk(3, dim=-1)
         loud = torch.exp((level + gain_h).clamp(max=6.0))
         real, imag = loud * phase.cos(), loud * phase.sin()
         hiss = torch.exp((level + gain_n - 1.0).clamp(max=6.0))
-        h_real, h_imag = harmonic.split(BINS, dim=-1)
-        n_real, n_imag = noise.split(BINS, dim=-1)
-        return torch.cat([real * h_real - imag * h_imag + hiss * n_real, real * h_imag + imag * h_real + hiss * n_imag], -1)
+        h_real, h_imag = harmonic.chunk(2, dim=-1)
+        n_real, n_imag = noise.chunk(2, dim=-1)
+        return torch.cat(
+            [real * h_real - imag * h_imag + hiss * n_real, real * h_imag + imag * h_real + hiss * n_imag], -1
+        )
 
     def start(self, batch: int) -> Tensor:
         """The state before the first frame."""
@@ -115,9 +117,9 @@ class Vocoder(nn.Module):
 
 
 def waveform(spectrum: Tensor) -> Tensor:
-    """Inverse STFT of (B, 2 T, 962) to samples (B, 480 T), differentiable; away from the edges equal to the runtime's."""
+    """Inverse STFT of (B, 2 T, 962) to samples (B, 480 T), differentiable; inside the edges equal to the runtime's."""
     count = spectrum.shape[1]
-    frames = torch.fft.irfft(torch.complex(*spectrum.split(BINS, dim=-1)), n=WINDOW)
+    frames = torch.fft.irfft(torch.complex(*spectrum.chunk(2, dim=-1)), n=WINDOW)
     frames = frames * torch.hann_window(WINDOW, periodic=True, device=spectrum.device) / 1.5
     length = (count - 1) * HOP + WINDOW
     folded = F.fold(frames.transpose(1, 2), (1, length), (1, WINDOW), stride=(1, HOP))
