@@ -19,7 +19,7 @@ from cosylite.audio.values import WordTiming
 from cosylite.errors import CosyliteError, InputError
 from cosylite.serve.admission import Admission
 from cosylite.serve.clip import Pcm, Piece
-from cosylite.serve.engine import Segment, SpeechOptions
+from cosylite.serve.engine import Engine, Segment, SpeechOptions
 from cosylite.serve.errors import ServeError
 from cosylite.serve.metrics import Metrics
 from cosylite.serve.registry import Deployment
@@ -122,19 +122,22 @@ class FrontendPool:
                 yield segment
             return
         found: list[Segment] = []
-        source = await asyncio.to_thread(engine.segments, text, lang)
-        while True:
-            following: Segment | None = await asyncio.to_thread(_next, source)
-            if following is None:
-                break
+        source, following = await asyncio.to_thread(_begin, engine, text, lang)
+        while following is not None:
             found.append(following)
             yield following
+            following = await asyncio.to_thread(_next, source)
         if not found:
             raise InputError("the text has nothing that can be spoken", code="empty_input", param="input")
         if len(text) <= self._longest:
             self._plans[key] = found
             while len(self._plans) > self._size:
                 del self._plans[next(iter(self._plans))]
+
+
+def _begin(engine: Engine, text: str, lang: str) -> tuple[Iterator[Segment], Segment | None]:
+    source = iter(engine.segments(text, lang))
+    return source, _next(source)
 
 
 def _next(source: Iterator[Segment]) -> Segment | None:
