@@ -240,6 +240,33 @@ def test_sampling_is_repeatable(family: str, bundles: Bundles, folder: Path) -> 
     assert max(len(run) for run in runs) <= 20 * len(text)
 
 
+def signal_to_noise(found: Array, wanted: Array) -> float:
+    """Decibels."""
+    return float(10 * np.log10((wanted**2).mean() / ((found - wanted) ** 2).mean()))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_int8(family: str, bundles: Bundles, folder: Path) -> None:
+    """Products in int8 stay close to float, and what one row gets does not depend on the others."""
+    float_model = bundles(family)
+    export_family(checkpoint(family), folder / f"{family}-int8", name="toy", precision="int8")
+    model = load_family(folder / f"{family}-int8", threads=1)
+    case = Case(case_files("flow_estimator_1", families=(family,))[0])
+    names = {"x": "x", "mask": "mask", "mu": "mu", "time": "t", "speaker": "spks", "prompt": "cond"}
+    feeds = {ours: case[f"in.{theirs}"] for ours, theirs in names.items()}
+    limit = {"chunk": np.array(WHOLE, np.int64)} if model.flow.spec.frame_chunk else {}
+    both = model.flow.estimator.run(["velocity"], feeds | limit)[0]
+    one = model.flow.estimator.run(["velocity"], {name: value[:1] for name, value in feeds.items()} | limit)[0]
+    close(f"{family} int8 estimator alone or in a batch", both[:1], one, 1e-4)
+    assert signal_to_noise(both, case["out.full"]) > 25
+    rows = model.lm.speech([5, 6, 7, 8])
+    alone, batch = model.lm.open(0), model.lm.open(0)
+    batch.join(model.lm.open(0))
+    wanted = model.lm.feed(rows, alone)
+    close(f"{family} int8 lm alone or in a batch", model.lm.feed_batch([rows, rows[:1]], batch)[0], wanted, 1e-4)
+    assert signal_to_noise(wanted, float_model.lm.feed(rows, float_model.lm.open(0))) > 25
+
+
 def test_bad_bundles_are_refused(bundles: Bundles, folder: Path, tmp_path: Path) -> None:
     bundles("v2")
     with pytest.raises(BundleError, match="no bundle"):

@@ -30,10 +30,9 @@ def one(layer: object, kind: type[Kind]) -> Kind:
     return layer
 
 
-def linear(g: GraphWriter, x: Value, layer: nn.Linear) -> Value:
-    """Rows through a linear layer."""
-    y = g.matmul(x, g.weight(layer.weight.T))
-    return y if layer.bias is None else g.add(y, g.weight(layer.bias))
+def linear(g: GraphWriter, x: Value, layer: nn.Linear, *, exact: bool = False) -> Value:
+    """Rows through a linear layer; `exact` keeps it in float32."""
+    return g.product(x, layer.weight.T, layer.bias, exact=exact)
 
 
 def layer_norm(g: GraphWriter, x: Value, layer: nn.LayerNorm) -> Value:
@@ -56,8 +55,10 @@ def silu(g: GraphWriter, x: Value) -> Value:
 
 
 def mish(g: GraphWriter, x: Value) -> Value:
-    """x tanh(log(1 + e^x))."""
-    return g.op("Mish", x)
+    """x tanh(log(1 + e^x)), in the form x n / (n + 2) with n = e^x (e^x + 2), for which there are fast kernels."""
+    power = g.op("Exp", g.op("Min", x, g.number(20.0)))
+    n = g.mul(power, g.add(power, g.number(2.0)))
+    return g.mul(x, g.op("Div", n, g.add(n, g.number(2.0))))
 
 
 def conv(g: GraphWriter, x: Value, layer: nn.Conv1d, left: int = 0, right: int = 0) -> Value:
@@ -91,7 +92,7 @@ def time_embedding(g: GraphWriter, time: Value, layer: TimeEmbedding) -> Value:
     rates = 1000 * np.exp(np.arange(half) * (-math.log(10000) / (half - 1)))
     turn = g.mul(g.unsqueeze(time, 1), g.weight(rates.astype(np.float32)))
     waves = g.concat(g.op("Sin", turn), g.op("Cos", turn), axis=1)
-    return linear(g, silu(g, linear(g, waves, layer.up)), layer.down)
+    return linear(g, silu(g, linear(g, waves, layer.up, exact=True)), layer.down, exact=True)
 
 
 def embed(g: GraphWriter, ids: Value, layer: nn.Embedding) -> Value:
@@ -99,10 +100,29 @@ def embed(g: GraphWriter, ids: Value, layer: nn.Embedding) -> Value:
     return g.op("Gather", g.weight(layer.weight), g.op("Max", ids, g.integer(0)), axis=0)
 
 
-def softmax_attention(g: GraphWriter, scores: Value, values: Value, size: int, mask: Value) -> Value:
-    """Weights of scaled and masked scores (B, H, T, S) applied to values (B, H, S, D)."""
-    scaled = g.add(g.mul(scores, g.number(1 / math.sqrt(size))), mask)
-    return g.matmul(g.op("Softmax", scaled, axis=-1), values)
+def project(g: GraphWriter, x: Value, layer: Attention) -> tuple[Value, Value, Value]:
+    """Queries (B, H, T, D), already scaled for the softmax, keys and values of rows."""
+    scale, bias = layer.head_size**-0.5, layer.query.bias
+    scaled = g.product(x, layer.query.weight.T * scale, None if bias is None else bias * scale)
+    return (
+        heads_first(g, scaled, layer.heads, layer.head_size),
+        heads_first(g, linear(g, x, layer.key), layer.kv_heads, layer.head_size),
+        heads_first(g, linear(g, x, layer.value), layer.kv_heads, layer.head_size),
+    )
+
+
+def relative_queries(
+    g: GraphWriter, q: Value, layer: RelativeAttention, at_query: tuple[Value, Value]
+) -> tuple[Value, Value]:
+    """What scaled queries ask of the content of keys (B, H, T, D), and of their positions (B, H, T, width)."""
+    scale = layer.head_size**-0.5
+    content = g.add(q, g.weight(layer.content_bias[:, None] * scale))
+    return content, turn_query(g, g.add(q, g.weight(layer.distance_bias[:, None] * scale)), layer, at_query)
+
+
+def softmax_attention(g: GraphWriter, scores: Value, values: Value, mask: Value) -> Value:
+    """Weights of scaled scores (B, H, T, S), masked, applied to values (B, H, S, D)."""
+    return g.matmul(g.op("Softmax", g.add(scores, mask), axis=-1), values)
 
 
 def heads_first(g: GraphWriter, x: Value, heads: int, size: int) -> Value:
@@ -158,11 +178,9 @@ def turn_query(g: GraphWriter, q: Value, layer: RelativeAttention, at_query: tup
 
 def attention(g: GraphWriter, x: Value, layer: Attention, mask: Value, rotate: Callable[[Value], Value]) -> Value:
     """Plain self-attention of rows; `rotate` turns queries and keys (B, H, T, D)."""
-    q, k, v = (
-        heads_first(g, linear(g, x, p), layer.heads, layer.head_size) for p in (layer.query, layer.key, layer.value)
-    )
+    q, k, v = project(g, x, layer)
     scores = g.matmul(rotate(q), g.transpose(rotate(k), 0, 1, 3, 2))
-    return linear(g, rows_again(g, softmax_attention(g, scores, v, layer.head_size, mask)), layer.out)
+    return linear(g, rows_again(g, softmax_attention(g, scores, v, mask)), layer.out)
 
 
 class RelativePositions:
@@ -178,14 +196,10 @@ def relative_attention(
     g: GraphWriter, x: Value, layer: RelativeAttention, places: RelativePositions, mask: Value
 ) -> Value:
     """Self-attention of full sequences."""
-    heads, size = layer.heads, layer.head_size
-    q = heads_first(g, linear(g, x, layer.query), heads, size)
-    k = heads_first(g, linear(g, x, layer.key), heads, size)
-    v = heads_first(g, linear(g, x, layer.value), heads, size)
-    content = g.matmul(g.add(q, g.weight(layer.content_bias[:, None])), g.transpose(k, 0, 1, 3, 2))
-    turned = turn_query(g, g.add(q, g.weight(layer.distance_bias[:, None])), layer, places.at_query)
-    scores = g.add(content, g.matmul(turned, places.at_key))
-    return linear(g, rows_again(g, softmax_attention(g, scores, v, size, mask)), layer.out)
+    q, k, v = project(g, x, layer)
+    content, turned = relative_queries(g, q, layer, places.at_query)
+    scores = g.add(g.matmul(content, g.transpose(k, 0, 1, 3, 2)), g.matmul(turned, places.at_key))
+    return linear(g, rows_again(g, softmax_attention(g, scores, v, mask)), layer.out)
 
 
 def feed_forward(g: GraphWriter, x: Value, layer: EncoderLayer, *, relu: bool = False) -> Value:

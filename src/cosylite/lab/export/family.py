@@ -1,4 +1,4 @@
-"""Writes an official model as a bundle in float32."""
+"""Writes an official model as a bundle."""
 
 import dataclasses
 import tempfile
@@ -14,7 +14,7 @@ from cosylite.lab.export.bundle import replace_folder, write_manifest
 from cosylite.lab.export.family_flow import flow_graphs
 from cosylite.lab.export.family_lm import lm_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
-from cosylite.lab.export.graph import GraphWriter
+from cosylite.lab.export.graph import GraphWriter, Precision
 from cosylite.lab.models.config import DiTConfig, FlowConfig, QwenConfig, QwenLMConfig
 from cosylite.lab.models.family import FamilyModel
 from cosylite.lab.models.lm import TransformerLM
@@ -22,12 +22,12 @@ from cosylite.lab.models.stages import control_ids
 from cosylite.runtime.family.manifest import FlowSpec, TokenSpec, VocoderSpec
 
 
-def graphs(model: FamilyModel) -> dict[str, GraphWriter]:
+def graphs(model: FamilyModel, precision: Precision = "fp32") -> dict[str, GraphWriter]:
     """Every graph of a model by name."""
-    lm = {"lm": lm_graph(model.lm)}
+    lm = {"lm": lm_graph(model.lm, precision)}
     if isinstance(model.lm, TransformerLM):
-        lm["text"] = text_graph(model.lm)
-    return lm | flow_graphs(model.flow) | vocoder_graphs(model.vocoder)
+        lm["text"] = text_graph(model.lm, precision)
+    return lm | flow_graphs(model.flow, precision) | vocoder_graphs(model.vocoder)
 
 
 def tables(model: FamilyModel) -> dict[str, NDArray[np.float32]]:
@@ -89,13 +89,19 @@ def vocoder_spec(model: FamilyModel) -> VocoderSpec:
     )
 
 
-def export_family(checkpoint: Checkpoint, target: Path, *, name: str, licence: str = "Apache-2.0") -> None:
-    """Write the bundle of a checkpoint to the folder `target`, replacing it as a whole."""
+def export_family(
+    checkpoint: Checkpoint, target: Path, *, name: str, precision: Precision = "fp32", licence: str = "Apache-2.0"
+) -> None:
+    """Write the bundle of a checkpoint to the folder `target`, replacing it as a whole.
+
+    Args:
+        precision: of the matrices of language model and flow; the vocoder stays in float32.
+    """
     model = checkpoint.model
     with tempfile.TemporaryDirectory(dir=_parent(target)) as scratch:
         folder = Path(scratch) / "bundle"
         folder.mkdir()
-        for stage, graph in graphs(model).items():
+        for stage, graph in graphs(model, precision).items():
             graph.save(folder / f"{stage}.onnx")
         for table, values in tables(model).items():
             np.save(folder / f"{table}.npy", values)
@@ -107,7 +113,7 @@ def export_family(checkpoint: Checkpoint, target: Path, *, name: str, licence: s
             "tokens": dataclasses.asdict(token_spec(model)),
             "flow": dataclasses.asdict(flow_spec(model.config.flow, causal=model.config.family != "v1")),
             "vocoder": dataclasses.asdict(vocoder_spec(model)),
-            "measured": {},
+            "measured": {"precision": precision},
         }
         write_manifest(folder, facts)
         replace_folder(folder, target)

@@ -27,7 +27,7 @@ from cosylite.lab.export.blocks import (
     silu,
     time_embedding,
 )
-from cosylite.lab.export.graph import GraphWriter, Shape, Value
+from cosylite.lab.export.graph import GraphWriter, Precision, Shape, Value
 from cosylite.lab.models.dit import POSITION_KERNEL, DiT, DiTBlock
 from cosylite.lab.models.encoder import LookAhead, UpsamplingEncoder
 from cosylite.lab.models.flow import CausalFlow, Flow, TokenFlow
@@ -36,24 +36,25 @@ from cosylite.lab.models.unet import AttentionBlock, ChannelNorm, ConvBlock, Res
 _END = 1 << 62
 
 
-def flow_graphs(flow: TokenFlow | CausalFlow) -> dict[str, GraphWriter]:
+def flow_graphs(flow: TokenFlow | CausalFlow, precision: Precision = "fp32") -> dict[str, GraphWriter]:
     """The graphs of a flow by name."""
-    estimator = _dit(flow.estimator) if isinstance(flow.estimator, DiT) else _unet(one(flow.estimator, UNet))
+    estimator = flow.estimator
+    graph = _dit(estimator, precision) if isinstance(estimator, DiT) else _unet(one(estimator, UNet), precision)
     if isinstance(flow, TokenFlow):
-        return {"encoder": _token_encoder(flow), "regulator": _regulator(flow), "estimator": estimator}
-    return {"encoder": _causal_encoder(flow), "estimator": estimator}
+        return {"encoder": _token_encoder(flow, precision), "regulator": _regulator(flow), "estimator": graph}
+    return {"encoder": _causal_encoder(flow, precision), "estimator": graph}
 
 
 def _speaker(g: GraphWriter, flow: Flow) -> None:
     vector = g.input("embedding", ["batch", flow.config.speaker_size])
     norm = g.op("ReduceL2", vector, g.ints(1), keepdims=1)
     unit = g.op("Div", vector, g.op("Max", norm, g.number(1e-12)))
-    g.output("speaker", linear(g, unit, flow.speaker_projection), ["batch", flow.config.mel])
+    g.output("speaker", linear(g, unit, flow.speaker_projection, exact=True), ["batch", flow.config.mel])
 
 
-def _token_encoder(flow: TokenFlow) -> GraphWriter:
+def _token_encoder(flow: TokenFlow, precision: Precision) -> GraphWriter:
     """v1: `tokens` (1, N) to `states` (1, N, mel); `embedding` to `speaker`."""
-    g = GraphWriter("encoder")
+    g = GraphWriter("encoder", precision)
     _speaker(g, flow)
     x = input_layer(g, embed(g, g.input("tokens", [1, "tokens"], "int"), flow.embedding), flow.encoder.embed)
     nothing_hidden = g.unsqueeze(g.number(0.0), 0, 1, 2, 3)
@@ -74,9 +75,9 @@ def _regulator(flow: TokenFlow) -> GraphWriter:
     return g
 
 
-def _causal_encoder(flow: CausalFlow) -> GraphWriter:
+def _causal_encoder(flow: CausalFlow, precision: Precision) -> GraphWriter:
     """v2, v3: `tokens` (1, N), `future` (1, 3) and `known` (1 when the future is, else 0) to `mu` (1, mel, 2 N)."""
-    g = GraphWriter("encoder")
+    g = GraphWriter("encoder", precision)
     _speaker(g, flow)
     x = embed(g, g.input("tokens", [1, "tokens"], "int"), flow.embedding)
     future = embed(g, g.input("future", [1, flow.config.look_ahead], "int"), flow.embedding)
@@ -125,9 +126,9 @@ def _key_mask(g: GraphWriter, mask: Value) -> Value:
     return g.unsqueeze(g.mul(g.op("Sub", g.number(1.0), mask), g.number(FORBIDDEN)), 2)
 
 
-def _unet(unet: UNet) -> GraphWriter:
+def _unet(unet: UNet, precision: Precision) -> GraphWriter:
     """`velocity` (B, mel, T) of the U-Net; inputs as in `UNet.forward`."""
-    g = GraphWriter("estimator")
+    g = GraphWriter("estimator", precision)
     config = unet.config
     given = _estimator_inputs(g, config.out_channels)
     chunk = g.input("chunk", [], "int") if config.chunk else None
@@ -199,9 +200,9 @@ def _attention_block(g: GraphWriter, x: Value, keys: Value, block: AttentionBloc
     return g.add(x, linear(g, h, block.down))
 
 
-def _dit(dit: DiT) -> GraphWriter:
+def _dit(dit: DiT, precision: Precision) -> GraphWriter:
     """`velocity` (B, mel, T) of the DiT; inputs as in `DiT.forward`."""
-    g = GraphWriter("estimator")
+    g = GraphWriter("estimator", precision)
     config = dit.config
     given = _estimator_inputs(g, config.mel)
     keys = _key_mask(g, given["mask"])
@@ -218,7 +219,7 @@ def _dit(dit: DiT) -> GraphWriter:
     for block in each(dit.blocks, DiTBlock):
         x = _dit_block(g, x, time, mask, frames, rotate, block)
     scale, shift = g.ops("Split", linear(g, time, dit.modulation), outputs=2, axis=1, num_outputs=2)
-    rows = linear(g, _modulate(g, x, shift, scale, config.width), dit.out)
+    rows = linear(g, _modulate(g, x, shift, scale, config.width), dit.out, exact=True)
     g.output("velocity", g.transpose(rows, 0, 2, 1), ["batch", config.mel, "frames"])
     return g
 

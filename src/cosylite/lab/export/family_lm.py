@@ -8,7 +8,6 @@ Inputs: `rows` (B, T, width); `cached` (B,) rows before; `fresh` (B,) valid new 
 Outputs: `scores` (B, vocabulary) after the last valid row; per layer `new_keys_i`, `new_values_i`.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,18 +18,17 @@ from cosylite.lab.export.blocks import (
     encoder_layers,
     feed_forward,
     forbid,
-    heads_first,
     input_layer,
     layer_norm,
     linear,
+    project,
+    relative_queries,
     rms_norm,
     rows_again,
     silu,
     sinusoids,
-    turn_query,
 )
-from cosylite.lab.export.graph import GraphWriter, Value
-from cosylite.lab.models.attention import Attention
+from cosylite.lab.export.graph import GraphWriter, Precision, Value
 from cosylite.lab.models.encoder import EncoderLayer
 from cosylite.lab.models.lm import LanguageModel, QwenLayer, QwenLM, TransformerLM
 
@@ -45,14 +43,14 @@ class _Step:
     """(B, 1, T, S + T), additive, over cached and new keys."""
 
 
-def lm_graph(lm: LanguageModel) -> GraphWriter:
+def lm_graph(lm: LanguageModel, precision: Precision = "fp32") -> GraphWriter:
     """The graph of a language model."""
-    return _transformer_graph(lm) if isinstance(lm, TransformerLM) else _qwen_graph(lm)
+    return _transformer_graph(lm, precision) if isinstance(lm, TransformerLM) else _qwen_graph(lm, precision)
 
 
-def text_graph(lm: TransformerLM) -> GraphWriter:
+def text_graph(lm: TransformerLM, precision: Precision = "fp32") -> GraphWriter:
     """v1: embedded text (1, N, size) to rows (1, N, width)."""
-    g = GraphWriter("text")
+    g = GraphWriter("text", precision)
     config = lm.config.text_encoder
     x = g.input("text", [1, "tokens", config.input_size])
     x = input_layer(g, x, lm.text_encoder.embed)
@@ -98,24 +96,16 @@ def _store(g: GraphWriter, layer: int, keys: Value, values: Value, heads: int, s
     g.output(f"new_values_{layer}", values, ["batch", heads, "new", size])
 
 
-def _project(g: GraphWriter, x: Value, layer: Attention) -> tuple[Value, Value, Value]:
-    return (
-        heads_first(g, linear(g, x, layer.query), layer.heads, layer.head_size),
-        heads_first(g, linear(g, x, layer.key), layer.kv_heads, layer.head_size),
-        heads_first(g, linear(g, x, layer.value), layer.kv_heads, layer.head_size),
-    )
-
-
-def _attend(g: GraphWriter, scores: tuple[Value, Value], values: tuple[Value, Value], size: int, mask: Value) -> Value:
+def _attend(g: GraphWriter, scores: tuple[Value, Value], values: tuple[Value, Value], mask: Value) -> Value:
     """Attention over cached and new rows, each in its place; only the scores are joined."""
-    joined = g.add(g.mul(g.concat(*scores, axis=3), g.number(1 / math.sqrt(size))), mask)
+    joined = g.add(g.concat(*scores, axis=3), mask)
     lengths = g.concat(*[g.op("Shape", v, start=2, end=3) for v in values], axis=0)
     before, own = g.ops("Split", g.op("Softmax", joined, axis=-1), lengths, outputs=2, axis=3)
     return g.add(g.matmul(before, values[0]), g.matmul(own, values[1]))
 
 
-def _transformer_graph(lm: TransformerLM) -> GraphWriter:
-    g = GraphWriter("lm")
+def _transformer_graph(lm: TransformerLM, precision: Precision) -> GraphWriter:
+    g = GraphWriter("lm", precision)
     config = lm.config.backbone
     size = config.width // config.heads
     rows, step = _open(g, lm.config.width)
@@ -128,13 +118,12 @@ def _transformer_graph(lm: TransformerLM) -> GraphWriter:
     for i, layer in enumerate(each(lm.backbone.layers, EncoderLayer)):
         attention = layer.attention
         keys, values = _cache(g, i, config.heads, size)
-        q, k, v = _project(g, layer_norm(g, x, layer.attention_norm), attention)
+        q, k, v = project(g, layer_norm(g, x, layer.attention_norm), attention)
         new_keys = g.transpose(k, 0, 1, 3, 2)
-        content = g.add(q, g.weight(attention.content_bias[:, None]))
-        turned = turn_query(g, g.add(q, g.weight(attention.distance_bias[:, None])), attention, at_query)
+        content, turned = relative_queries(g, q, attention, at_query)
         before = g.add(g.matmul(content, keys), g.matmul(turned, at_cached))
         own = g.add(g.matmul(content, new_keys), g.matmul(turned, at_new))
-        out = _attend(g, (before, own), (values, v), size, step.mask)
+        out = _attend(g, (before, own), (values, v), step.mask)
         x = g.add(x, linear(g, rows_again(g, out), attention.out))
         x = feed_forward(g, x, layer, relu=True)
         _store(g, i, new_keys, v, config.heads, size)
@@ -142,8 +131,8 @@ def _transformer_graph(lm: TransformerLM) -> GraphWriter:
     return g
 
 
-def _qwen_graph(lm: QwenLM) -> GraphWriter:
-    g = GraphWriter("lm")
+def _qwen_graph(lm: QwenLM, precision: Precision) -> GraphWriter:
+    g = GraphWriter("lm", precision)
     config = lm.config.backbone
     size = config.width // config.heads
     x, step = _open(g, config.width)
@@ -160,12 +149,12 @@ def _qwen_layer(g: GraphWriter, x: Value, layer: QwenLayer, i: int, step: _Step,
     attention = layer.attention
     heads, kv_heads, size = attention.heads, attention.kv_heads, attention.head_size
     keys, values = _cache(g, i, kv_heads, size)
-    q, k, v = _project(g, rms_norm(g, x, layer.attention_norm), attention)
+    q, k, v = project(g, rms_norm(g, x, layer.attention_norm), attention)
     new_keys = g.transpose(_rotate(g, k, turn, size), 0, 1, 3, 2)
     # The query heads that share a key head are stacked, so that its cache is read once.
     q = g.reshape(_rotate(g, q, turn, size), 0, kv_heads, -1, size)
     mask = g.concat(*[step.mask] * (heads // kv_heads), axis=2)
-    out = _attend(g, (g.matmul(q, keys), g.matmul(q, new_keys)), (values, v), size, mask)
+    out = _attend(g, (g.matmul(q, keys), g.matmul(q, new_keys)), (values, v), mask)
     rows = g.reshape(out, 0, heads, -1, size)
     x = g.add(x, linear(g, rows_again(g, rows), attention.out))
     y = rms_norm(g, x, layer.feed_forward_norm)

@@ -7,7 +7,7 @@ quantised). What is written is compared with PyTorch afterwards.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import onnx
@@ -15,18 +15,24 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
+from cosylite.lab.export.quantise import quantise_columns
+
 OPSET = 20
 Value = str
 """Name of a value in a graph."""
 Shape = Sequence[int | str]
+Precision = Literal["fp32", "int8"]
+_CONTRIB = "com.microsoft"
+_LEVELS, _ZERO_POINT = 127, 128
 _TYPES = {"float": TensorProto.FLOAT, "int": TensorProto.INT64, "double": TensorProto.DOUBLE}
 
 
 class GraphWriter:
-    """Collects nodes, weights, inputs and outputs."""
+    """Collects nodes, weights, inputs and outputs. `precision` is that of the products with constant matrices."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, precision: Precision = "fp32") -> None:
+        self._name, self._precision = name, precision
+        self._levels: dict[Value, tuple[Value, Value]] = {}
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -85,6 +91,46 @@ class GraphWriter:
         """Matrix product."""
         return self.op("MatMul", a, b)
 
+    def product(self, rows: Value, weight: Tensor, bias: Tensor | None, *, exact: bool = False) -> Value:
+        """Rows (..., K) times a constant matrix (K, N), plus a bias (N,).
+
+        In int8 every row has its own scale, so that it never depends on its neighbours, and so has every column of the
+        matrix; `exact` keeps a product in float32.
+        """
+        if self._precision == "fp32" or exact:
+            out = self.matmul(rows, self.weight(weight))
+        else:
+            out = self._int8_product(rows, weight.detach().numpy())
+        return out if bias is None else self.add(out, self.weight(bias))
+
+    def _int8_product(self, rows: Value, weight: NDArray[np.float32]) -> Value:
+        levels, scale = self._row_levels(rows, len(weight))
+        columns, column_scale = quantise_columns(weight)
+        summed = self.op(
+            "MatMulIntegerToFloat",
+            levels,
+            self.weight(columns),
+            self.number(1.0),
+            self.weight(column_scale),
+            self._constant(np.uint8(_ZERO_POINT), ("zero point",)),
+            domain=_CONTRIB,
+        )
+        shape = self.concat(self.op("Shape", rows, end=-1), self.ints(weight.shape[1]), axis=0)
+        return self.op("Reshape", self.mul(summed, scale), shape)
+
+    def _row_levels(self, rows: Value, size: int) -> tuple[Value, Value]:
+        """Rows as unsigned levels (M, K) and their scales (M, 1); worked out once per value."""
+        if rows not in self._levels:
+            flat = self.reshape(rows, -1, size)
+            top = self.op("ReduceMax", flat, self.ints(1), keepdims=0)
+            low = self.op("Neg", self.op("ReduceMin", flat, self.ints(1), keepdims=0))
+            scale = self.mul(self.op("Max", top, low, self.number(1e-8)), self.number(1 / _LEVELS))
+            zero_point = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
+            zeros = self.op("ConstantOfShape", self.op("Shape", scale), value=zero_point)
+            levels = self.op("QuantizeLinear", flat, scale, zeros, axis=0)
+            self._levels[rows] = levels, self.unsqueeze(scale, 1)
+        return self._levels[rows]
+
     def concat(self, *values: Value, axis: int) -> Value:
         """Concatenate."""
         return self.op("Concat", *values, axis=axis)
@@ -124,7 +170,8 @@ class GraphWriter:
     def model(self) -> onnx.ModelProto:
         """The finished graph."""
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="cosylite")
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_CONTRIB, 1)]
+        model = helper.make_model(graph, opset_imports=opsets, producer_name="cosylite")
         model.ir_version = 10
         return model
 
