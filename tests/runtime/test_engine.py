@@ -4,6 +4,7 @@ import itertools
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +60,12 @@ def test_saying_many_equals_saying_each(tts: TTS) -> None:
         np.testing.assert_allclose(speech.samples, alone.samples, atol=1e-3)
         assert speech.words == alone.words
     assert tts.say_many([]) == []
+
+
+def test_saying_many_in_several_threads(tts: TTS, tiny: Path) -> None:
+    texts = [f"{text} {i}" for i, text in enumerate(TEXTS * 3)]
+    for speech, text in zip(TTS(tiny, device="cpu", threads=3).say_many(texts), texts, strict=True):
+        np.testing.assert_allclose(speech.samples, tts.say(text).samples, atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])

@@ -1,6 +1,7 @@
 """The engine: a loaded bundle and a text frontend, from text to chunks of audio."""
 
 import os
+import threading
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
@@ -25,9 +26,10 @@ Array = NDArray[np.float32]
 
 SENTENCES_AHEAD = 2
 PIECES_AHEAD = 4
-BATCH_ROWS = 16
-BATCH_FRAMES = 2400
-"""Frames that are rendered together, padding included: bounds the memory of a batch."""
+CPU_ROWS, CPU_FRAMES = 2, 300
+"""Rows and frames (padding included) that a processor renders together: more would not fit its caches."""
+DEVICE_ROWS, DEVICE_FRAMES = 16, 4000
+"""The same for other devices, which larger batches keep busy."""
 PLANNED_TOGETHER = 16
 MAX_THREADS = 256
 
@@ -38,6 +40,8 @@ class Engine:
     def __init__(self, model: NanoModel, frontend: Frontend, forgiving: Frontend) -> None:
         """`forgiving` is the frontend that leaves out scripts it cannot read."""
         self.model = model
+        self._single_threaded: NanoModel | None = None
+        self._loading = threading.Lock()
         self._frontend, self._forgiving = frontend, forgiving
 
     @property
@@ -109,17 +113,23 @@ class Engine:
         return self._plan([sentence], choice, options)[0]
 
     def render(self, tasks: Sequence[Task], voicings: Sequence[Voicing]) -> list[Array]:
-        """Samples of every task that has words, in order, computed in groups of similar length."""
+        """Samples of every task that has words, in order.
+
+        They are computed in groups of similar length, one group per processor thread at a time: that keeps the threads
+        busier than sharing the work of every matrix among them.
+        """
         spoken = [(task.plan, voicing) for task, voicing in zip(tasks, voicings, strict=True) if task.plan is not None]
         results: list[Array] = [np.zeros(0, np.float32)] * len(spoken)
-        groups = _groups([plan.length for plan, _ in spoken])
+        workers = min(len(spoken), self.model.flow.threads)
+        model = self.model if workers <= 1 else self._worker_model()
+        limits = (CPU_ROWS, CPU_FRAMES) if self.model.flow.device == "cpu" else (DEVICE_ROWS, DEVICE_FRAMES)
+        groups = _groups([plan.length for plan, _ in spoken], workers, *limits)
 
         def run(group: list[int]) -> None:
-            rendered = self._render_group([spoken[i][0] for i in group], [spoken[i][1] for i in group])
+            rendered = self._render_group(model, [spoken[i][0] for i in group], [spoken[i][1] for i in group])
             for i, samples in zip(group, rendered, strict=True):
                 results[i] = samples
 
-        workers = min(len(groups), self.model.text.threads)
         if workers <= 1:
             for group in groups:
                 run(group)
@@ -128,16 +138,24 @@ class Engine:
             list(pool.map(run, groups))
         return results
 
-    def _render_group(self, plans: Sequence[Plan], voicings: Sequence[Voicing]) -> list[Array]:
+    def _worker_model(self) -> NanoModel:
+        """The model with one thread per call, loaded at its first use."""
+        with self._loading:
+            if self._single_threaded is None:
+                self._single_threaded = self.model.single_threaded()
+            return self._single_threaded
+
+    def _render_group(self, model: NanoModel, plans: Sequence[Plan], voicings: Sequence[Voicing]) -> list[Array]:
         """Samples of sentences rendered together; in smaller parts where memory does not suffice."""
         try:
-            return render_batch(self.model, plans, voicings)
+            return render_batch(model, plans, voicings)
         except MemoryError:
-            self.model.guardian.halved(sum(plan.length for plan in plans))
+            model.guardian.halved(sum(plan.length for plan in plans))
         if len(plans) == 1:
-            return [render_in_chunks(self.model, plans[0], voicings[0])]
+            return [render_in_chunks(model, plans[0], voicings[0])]
         half = len(plans) // 2
-        return self._render_group(plans[:half], voicings[:half]) + self._render_group(plans[half:], voicings[half:])
+        first = self._render_group(model, plans[:half], voicings[:half])
+        return first + self._render_group(model, plans[half:], voicings[half:])
 
     def _choice(self, text: str | Iterable[str], options: SynthesisOptions) -> VoiceChoice:
         if not isinstance(text, Iterable):
@@ -210,12 +228,13 @@ def _complete(tasks: Sequence[Task], samples: Iterator[Array]) -> Iterator[Event
             yield End()
 
 
-def _groups(lengths: Sequence[int]) -> list[list[int]]:
+def _groups(lengths: Sequence[int], workers: int, most_rows: int, most_frames: int) -> list[list[int]]:
     """Indices in groups of similar length, long ones first, so that workers end at about the same time."""
+    rows = max(1, min(most_rows, len(lengths) // (2 * max(1, workers))))
     groups: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         last = groups[-1] if groups else None
-        if last is not None and len(last) < BATCH_ROWS and (len(last) + 1) * lengths[last[0]] <= BATCH_FRAMES:
+        if last is not None and len(last) < rows and (len(last) + 1) * lengths[last[0]] <= most_frames:
             last.append(i)
         else:
             groups.append([i])

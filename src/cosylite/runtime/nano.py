@@ -109,6 +109,11 @@ class NanoModel:
         self._silence = np.array([*manifest.vocoder.pad, 0.0, -1.0], dtype=np.float32)
         self.guardian = Guardian(self.counters, self._silence)
 
+    def single_threaded(self) -> "NanoModel":
+        """The same model with one thread per call, for callers that run several calls at the same time."""
+        devices = {stage.name: stage.device for stage in (self.text, self.flow, self.vocoder)}
+        return NanoModel(self.bundle, devices=devices, threads=1, counters=self.counters)
+
     def plan(self, readings: Sequence[Reading]) -> list[Plan]:
         """Durations and states of sentences, run together; equal to one by one."""
         lengths = np.array([len(reading.symbols) for reading in readings], dtype=np.int64)

@@ -146,6 +146,7 @@ class Stage:
         options.inter_op_num_threads = 1
         options.log_severity_level = 4
         options.enable_mem_pattern = False  # every call has other lengths
+        options.enable_cpu_mem_arena = False  # as fast without, and it never gives memory back
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # stages share the processors
         providers = [PROVIDERS[device][0]]
         try:
