@@ -12,11 +12,12 @@ from cosylite.errors import BundleError
 from cosylite.lab.export.family import export_family
 from cosylite.lab.models.noise import flow_noise
 from cosylite.runtime import load
+from cosylite.runtime.family.batching import DecodeLoop, Request
 from cosylite.runtime.family.decode import Prompt, decode, decode_pieces, limit_silence, prompt_rows
 from cosylite.runtime.family.flow import resize_frames
 from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.model import WHOLE, FamilyModel, load_family
-from cosylite.runtime.family.sampling import greedy
+from cosylite.runtime.family.sampling import Sampler, greedy
 from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder, official_joiner
 
 from .golden import FAMILIES, ROOT, Array, Case, case_files, case_name, checkpoint, close
@@ -238,6 +239,61 @@ def test_sampling_is_repeatable(family: str, bundles: Bundles, folder: Path) -> 
     runs = [lm.decode(text, prompt_tokens=[1, 2], seed=seed) for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
     assert max(len(run) for run in runs) <= 20 * len(text)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_requests_share_one_loop(family: str, bundles: Bundles) -> None:
+    """Requests that come and go get the tokens they get alone."""
+    lm = bundles(family).lm
+    cases = [Case(path) for path in MODES if path.parts[-3] == family]
+    requests = [Request(prompt_of(case), greedy, limits_of(case)) for case in cases]
+    loop = DecodeLoop(lm, rows=2)
+    loop.submit(requests[0])
+    for _ in range(3):
+        loop.step()
+    for request in requests[1:]:
+        loop.submit(request)
+    while loop.busy:
+        loop.step()
+    for case, request in zip(cases, requests, strict=True):
+        assert request.tokens == case.ids("out.greedy_tokens")
+
+
+def test_a_late_short_request_overtakes_a_long_one(bundles: Bundles) -> None:
+    lm = bundles("v2").lm
+
+    def ending_after(count: int) -> Sampler:
+        return lambda logp, history: 3 if len(history) < count else lm.controls.end
+
+    long, short = (Request(Prompt([5] * 10), ending_after(count)) for count in (60, 25))
+    loop = DecodeLoop(lm)
+    loop.submit(long)
+    for _ in range(10):
+        loop.step()
+    loop.submit(short)
+    while not short.done:
+        loop.step()
+    assert len(short.tokens) == 25
+    assert not long.done
+    while loop.busy:
+        loop.step()
+    assert len(long.tokens) == 60
+
+
+def test_a_request_can_be_cancelled(bundles: Bundles) -> None:
+    lm = bundles("v2").lm
+    endless = [Request(Prompt([5] * 40), lambda logp, history: 3) for _ in range(2)]
+    loop = DecodeLoop(lm)
+    for request in endless:
+        loop.submit(request)
+    for _ in range(3):
+        loop.step()
+    loop.cancel(endless[0])
+    loop.step()
+    loop.cancel(endless[1])
+    loop.step()
+    assert not loop.busy
+    assert [len(request.tokens) for request in endless] == [3, 4]
 
 
 def signal_to_noise(found: Array, wanted: Array) -> float:

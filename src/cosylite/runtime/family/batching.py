@@ -1,0 +1,110 @@
+"""Continuous batching: sequences of different requests share every decoding step, and come and go between steps.
+
+Decoding on a CPU is bound by reading the weights, so a second sequence in a step is nearly free. Each request gets the
+tokens it would get alone: its own sampler, its own cache, its own limits.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from cosylite.runtime.family.decode import OFFICIAL_LIMITS, Array, Limits, Prompt, Rows, forbid_end, prompt_rows
+from cosylite.runtime.family.memory import Memory
+from cosylite.runtime.family.model import TokenModel
+from cosylite.runtime.family.sampling import Sampler
+
+
+@dataclass(eq=False)
+class Request:
+    """A text on its way to speech tokens. `tokens` grows until `done`."""
+
+    prompt: Prompt
+    sampler: Sampler
+    limits: Limits = OFFICIAL_LIMITS
+    tokens: list[int] = field(default_factory=list)
+    done: bool = False
+
+    def take(self, logp: Array, model: TokenModel) -> None:
+        """Draw the next token, or end."""
+        controls = model.controls
+        least, most = self.limits.bounds(len(self.prompt.text))
+        token = self.sampler(forbid_end(logp, controls) if len(self.tokens) < least else logp, self.tokens)
+        if token >= controls.speech_tokens:
+            self.done = True
+            return
+        self.tokens.append(token)
+        self.done = len(self.tokens) >= most
+
+
+class DecodeLoop:
+    """Decodes many requests together. Not for several threads at once: one worker calls `step`."""
+
+    def __init__(self, model: TokenModel, *, rows: int = 8) -> None:
+        """Decode at most `rows` requests at a time; the others wait in order of arrival."""
+        self._model, self._rows = model, rows
+        self._waiting: deque[Request] = deque()
+        self._active: list[Request] = []
+        self._memory: Memory | None = None
+
+    def submit(self, request: Request) -> None:
+        """Add a request; it joins at the next step if there is room."""
+        self._waiting.append(request)
+
+    def cancel(self, request: Request) -> None:
+        """Give up a request; it leaves at the next step."""
+        request.done = True
+
+    @property
+    def busy(self) -> bool:
+        """Whether any request is not done."""
+        return bool(self._waiting or self._active)
+
+    def step(self) -> list[Request]:
+        """Advance every active request by one token and let waiting ones in.
+
+        Returns:
+            The requests that got a token or ended.
+        """
+        self._leave()
+        moved = list(self._active)
+        if self._active and self._memory is not None:
+            rows = [self._model.speech(request.tokens[-1:]) for request in self._active]
+            for request, logp in zip(self._active, self._model.feed_batch(rows, self._memory), strict=True):
+                request.take(logp, self._model)
+        while self._waiting and len(self._active) < self._rows:
+            request = self._waiting.popleft()
+            moved.append(request)
+            if not request.done:
+                self._admit(request)
+        self._leave()
+        return moved
+
+    def _admit(self, request: Request) -> None:
+        rows: Rows = prompt_rows(self._model, request.prompt)
+        if request.limits.bounds(len(request.prompt.text))[1] < 1:
+            request.done = True
+            return
+        memory = self._model.open(len(rows))
+        request.take(self._model.feed(rows, memory), self._model)
+        if self._memory is None or not self._active:
+            self._memory = memory
+        else:
+            self._memory.join(memory)
+        self._active.append(request)
+
+    def _leave(self) -> None:
+        """Forget the requests that are done."""
+        staying = [row for row, request in enumerate(self._active) if not request.done]
+        if len(staying) == len(self._active):
+            return
+        self._active = [self._active[row] for row in staying]
+        if self._memory is not None:
+            self._memory.keep(staying)
+
+
+def decode_together(model: TokenModel, requests: list[Request], *, rows: int = 8) -> None:
+    """Decode a fixed set of requests to their ends."""
+    loop = DecodeLoop(model, rows=rows)
+    for request in requests:
+        loop.submit(request)
+    while loop.busy:
+        loop.step()
