@@ -241,6 +241,19 @@ def test_sampling_is_repeatable(family: str, bundles: Bundles, folder: Path) -> 
     assert max(len(run) for run in runs) <= 20 * len(text)
 
 
+@pytest.mark.parametrize("path", case_files("stream_*", families=("v2", "v3")), ids=case_name)
+def test_chunks_equal_the_whole_when_the_mask_is_kept(path: Path, bundles: Bundles) -> None:
+    """With attention limited to chunks to the very end, chunk by chunk and all at once give the same mel."""
+    case = Case(path)
+    flow, noise = bundles(case.family).flow, flow_noise().numpy()
+    whole = flow(case["in.token"], *given_of(case), noise, streaming=True)
+    parts = []
+    for chunk in chunks_of(case):
+        mel = flow(np.array([chunk.tokens]), *given_of(case), noise, streaming=True, finalize=chunk.final)
+        parts.append(mel[..., chunk.done * flow.spec.frames_per_token :])
+    close(f"{case.family} chunks and whole", np.concatenate(parts, -1), whole, 2e-4)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_requests_share_one_loop(family: str, bundles: Bundles) -> None:
     """Requests that come and go get the tokens they get alone."""
