@@ -53,10 +53,10 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
 
-    async def metric(self, name: str) -> float:
-        """Sum of a metric over its labels."""
+    async def metric(self, name: str, label: str = "") -> float:
+        """Sum of a metric over its labels, or of those with a certain one."""
         text = (await request(self.port, "GET", "/metrics")).body.decode()
-        found = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
+        found = re.findall(rf"^{name}(?:{{[^}}]*{label}[^}}]*}})? (\S+)$", text, re.MULTILINE)
         return sum(float(value) for value in found)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pytest
 import soundfile
 
 from .conftest import running
@@ -332,3 +333,26 @@ def test_random_bodies_never_give_a_server_error() -> None:
                 assert_error(answer, answer.status_code)
 
     go(check)
+
+
+def test_telemetry_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = pytest.importorskip("opentelemetry.trace")
+    spans: list[dict[str, Any]] = []
+
+    class Span:
+        def __init__(self, attributes: dict[str, Any]) -> None:
+            self.set_attribute = attributes.__setitem__
+            self.end = lambda: spans.append(attributes)
+
+    class Tracer:
+        def start_span(self, name: str, attributes: dict[str, Any]) -> Span:
+            return Span(attributes)
+
+    monkeypatch.setattr(trace, "get_tracer", lambda name: Tracer())
+
+    async def check(client: httpx.AsyncClient, service: Any) -> None:
+        await client.post("/tts", json={"text": "Hello there."}, headers={"X-Request-Id": "my-id"})
+        assert spans[0]["cosylite.request_id"] == "my-id"
+        assert spans[0]["cosylite.audio_seconds"] > 0
+
+    go(check, telemetry=True)

@@ -27,6 +27,7 @@ class AvEncoder:
         self._container: Any = av.open(self._sink, "w", format=container, options=options)
         stream: Any = self._container.add_stream(codec, rate=rate)
         stream.layout, stream.bit_rate = "mono", _BIT_RATES[format]
+        stream.codec_context.thread_count = 1
         self._stream = stream
 
     def encode(self, samples: Samples) -> bytes:

@@ -12,12 +12,14 @@ from cosylite.serve.admission import Admission
 from cosylite.serve.cache import Cache
 from cosylite.serve.disk import DiskTier
 from cosylite.serve.engine import Engine
+from cosylite.serve.logs import request_id
 from cosylite.serve.metrics import Metrics
 from cosylite.serve.registry import Deployment, Registry
 from cosylite.serve.scheduler import BatchPolicy, Observer, Scheduler
 from cosylite.serve.settings import Settings
 from cosylite.serve.speech import FrontendPool, Order, Speech, SpeechParts
 from cosylite.serve.takes import TakeShop
+from cosylite.serve.telemetry import Telemetry
 from cosylite.serve.voices import VoiceStore
 from cosylite.serve.warmup import measure_batching, warm_up
 
@@ -48,6 +50,7 @@ class Service:
         self.cache = Cache(settings.cache_memory_bytes, settings.cache_seconds, disk)
         self.registry = Registry(settings.bundle, self._load, settings.idle_unload_seconds, self._on_change)
         self.frontend = FrontendPool()
+        self._telemetry = Telemetry(settings.telemetry)
         self.failure: BaseException | None = None
         self.warm = False
         self.sockets = 0
@@ -121,9 +124,14 @@ class Service:
         if self._parts is None:
             raise RuntimeError("the service is not started")
         self._speeches += 1
+        facts: dict[str, str | int] = {"model": order.model, "endpoint": order.endpoint, "characters": len(order.text)}
         try:
-            async with Speech(self._parts, deployment, order, time.monotonic()) as speech:
-                yield speech
+            with self._telemetry.span("speech", request_id=request_id.get(), **facts) as span:
+                async with Speech(self._parts, deployment, order, time.monotonic()) as speech:
+                    yield speech
+                if span is not None:
+                    span.set_attribute("cosylite.first_audio_seconds", speech.first_audio_seconds)
+                    span.set_attribute("cosylite.audio_seconds", speech.audio_seconds)
         finally:
             self._speeches -= 1
 

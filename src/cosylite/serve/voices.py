@@ -53,7 +53,7 @@ class AddedVoice:
     text: str
     digest: str
     seconds: float
-    created: int
+    created: float
     owner: str
 
 
@@ -176,7 +176,7 @@ class VoiceStore:
             text,
             prompt.digest,
             round(len(prompt.samples) / prompt.sample_rate, 3),
-            int(time.time()),
+            time.time(),
             owner,
         )
         soundfile.write(folder / f"{voice.id}.wav", prompt.samples, prompt.sample_rate, subtype="FLOAT")

@@ -131,6 +131,6 @@ def _added(voice: AddedVoice) -> dict[str, Any]:
         "name": voice.name,
         "consent": voice.consent,
         "ref_text": voice.text,
-        "created_at": voice.created,
+        "created_at": int(voice.created),
         "seconds": voice.seconds,
     }
