@@ -91,7 +91,8 @@ class Page:
 @contextlib.asynccontextmanager
 async def browser() -> AsyncIterator[Page]:
     """A fresh browser with one page."""
-    assert PROGRAM is not None
+    if PROGRAM is None:
+        raise RuntimeError("these tests need chromium")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         flags = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={profile}",
                  "--autoplay-policy=no-user-gesture-required", "--disable-gpu", "--no-first-run",

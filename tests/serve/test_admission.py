@@ -118,7 +118,7 @@ def test_a_client_that_leaves_stops_the_engine(live: Callable[..., Live]) -> Non
     server = live(engine)
 
     async def go() -> None:
-        body = {"input": "A long sentence that goes on and on. " * 50, "response_format": "pcm"}
+        body = {"input": "A long sentence that goes on and on, " * 50, "response_format": "pcm"}
         async with httpx.AsyncClient() as client:
             async with client.stream("POST", server.url + "/v1/audio/speech", json=body) as answer:
                 async for _ in answer.aiter_bytes():

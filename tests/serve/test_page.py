@@ -18,7 +18,8 @@ from .browser import PROGRAM, Page, browser
 from .conftest import Live
 from .fake import FakeEngine
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
+WANTED = PROGRAM is not None or os.environ.get("COSYLITE_REQUIRE_BROWSER") == "1"
+pytestmark = pytest.mark.skipif(not WANTED, reason="chromium is not installed")
 PICTURES = os.environ.get("SERVE_TEST_PICTURES", "")
 """A folder for screenshots, for someone who wants to look at them."""
 
@@ -142,6 +143,25 @@ def test_fits_the_window(live: Callable[..., Live], width: int, dark: bool) -> N
             if width == 390:
                 await page.run("document.getElementById('language').click()")
                 await page.screenshot(Path(PICTURES) / f"page-{width}-{'dark' if dark else 'light'}-zh.png")
+
+    with_page(check)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_documentation_page(live: Callable[..., Live], width: int) -> None:
+    server = live()
+
+    async def check(page: Page) -> None:
+        await page.open(server.url + "/", width)
+        await page.call("Page.navigate", url=server.url + "/docs")
+        await page.until("document.querySelectorAll('section h2').length > 10")
+        titles = await page.run("[...document.querySelectorAll('section h2')].map(e => e.textContent)")
+        assert "POST /v1/audio/speech" in titles
+        assert await page.run("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.problems == []
+        assert only_own_requests(page, server.url)
+        if PICTURES:
+            await page.screenshot(Path(PICTURES) / f"docs-{width}.png")
 
     with_page(check)
 

@@ -208,6 +208,19 @@ def test_keys_by_header_query_and_subprotocol(live: Callable[..., Live]) -> None
     asyncio.run(go())
 
 
+def test_turns_count_against_the_rate_limit(live: Callable[..., Live]) -> None:
+    async def check(socket: ClientConnection) -> None:
+        for _ in range(2):
+            await send(socket, "input.text", text=FIRST)
+            await send(socket, "input.done")
+            await receive(socket, "session.done")
+        await send(socket, "input.text", text=FIRST)
+        messages, _ = await receive(socket, "error")
+        assert messages[-1]["error"]["code"] == "rate_limit_exceeded"
+
+    session(live(rate_limit=8), check)
+
+
 def test_idle_sessions_are_closed_and_sessions_are_limited(live: Callable[..., Live]) -> None:
     server = live(idle_seconds=1.0, max_sockets=1)
     url = f"ws://127.0.0.1:{server.port}/v1/audio/speech/stream"

@@ -56,7 +56,7 @@ def create_app(settings: Settings, load_engine: LoadEngine | None = None) -> Fas
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        docs_url="/docs" if settings.docs else None,
+        docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json" if settings.docs else None,
     )
@@ -67,8 +67,7 @@ def create_app(settings: Settings, load_engine: LoadEngine | None = None) -> Fas
         app.include_router(part.router)
     if settings.admin_key:
         app.include_router(admin.router)
-    if settings.page:
-        app.include_router(page_router(Path(__file__).parent / "page"))
+    app.include_router(page_router(Path(__file__).parent / "page", page=settings.page, docs=settings.docs))
     _handle_errors(app)
     if settings.cors_origin:
         app.add_middleware(

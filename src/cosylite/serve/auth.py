@@ -52,6 +52,14 @@ class Gate:
         self._digests = [_digest(key) for key in keys]
         self._limiter = limiter
 
+    def count(self, caller: str) -> None:
+        """Count a further request of a caller who was admitted before.
+
+        Raises:
+            ServeError: 429.
+        """
+        self._limiter.take(caller)
+
     def admit(self, connection: HTTPConnection) -> str:
         """Check key and rate; returns the name of the caller.
 

@@ -18,13 +18,15 @@ POLICY = (
 )
 
 
-def page_router(folder: Path) -> APIRouter:
-    """Routes for the files of the page, read once; `index.html` is at `/`."""
+def page_router(folder: Path, page: bool, docs: bool) -> APIRouter:
+    """Routes for the files, read once: the page at `/`, the documentation at `/docs`, what they use below `/page`."""
+    places = {"index.html": "/" if page else "", "docs.html": "/docs" if docs else ""}
     router = APIRouter(include_in_schema=False)
     for path in sorted(folder.iterdir()):
         if path.suffix in TYPES:
-            place = "/" if path.name == "index.html" else f"/page/{path.name}"
-            router.add_api_route(place, _sender(path.read_bytes(), TYPES[path.suffix]), methods=["GET", "HEAD"])
+            place = places.get(path.name, f"/page/{path.name}" if page or docs else "")
+            if place:
+                router.add_api_route(place, _sender(path.read_bytes(), TYPES[path.suffix]), methods=["GET", "HEAD"])
     return router
 
 

@@ -12,8 +12,10 @@ from cosylite.errors import InputError
 from cosylite.serve.settings import Settings, flag, setting_names
 
 PREFIX = "COSYLITE_"
-OTHER_VARIABLES = frozenset({"COSYLITE_GOLDEN", "COSYLITE_FRONTEND_CASES", "COSYLITE_HUB_URL", "COSYLITE_CONFIG"})
-"""Variables of other parts of cosylite, which the service leaves alone."""
+OTHER_VARIABLES = frozenset(
+    f"{PREFIX}{name}" for name in ("CONFIG", "GOLDEN", "FRONTEND_CASES", "HUB_URL", "REQUIRE_BROWSER")
+)
+"""Variables of other parts of cosylite and of its tests, which are no settings."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

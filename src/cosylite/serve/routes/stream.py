@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 import json
 import secrets
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
@@ -46,7 +48,7 @@ async def stream(socket: WebSocket) -> None:
     service: Service = socket.app.state.service
     gate: Gate = socket.app.state.gate
     try:
-        gate.admit(socket)
+        caller = gate.identify(socket)
         if service.admission.draining or not service.warm:
             raise ServeError("the server is not ready", status=503, code="not_ready")
         if service.sockets >= service.settings.max_sockets:
@@ -60,7 +62,7 @@ async def stream(socket: WebSocket) -> None:
     service.sockets += 1
     try:
         await socket.accept(_subprotocol(socket))
-        await _Session(socket, service).run()
+        await _Session(socket, service, partial(gate.count, caller)).run()
     finally:
         service.sockets -= 1
 
@@ -73,8 +75,9 @@ def _subprotocol(socket: WebSocket) -> str | None:
 class _Session:
     """One socket. The reader handles messages; each turn has a task that speaks, one after the other."""
 
-    def __init__(self, socket: WebSocket, service: Service) -> None:
+    def __init__(self, socket: WebSocket, service: Service, count: Callable[[], None]) -> None:
         self._socket = socket
+        self._count = count
         self._service = service
         self._config = SessionConfig()
         self._id = "session_" + secrets.token_hex(8)
@@ -204,6 +207,7 @@ class _Session:
     async def _open_turn(self) -> None:
         if len(self._speaking) >= MAX_TURNS_WAITING:
             raise InputError("too many turns wait to be spoken", code="too_many_turns", param="type")
+        self._count()
         ids = UtteranceIds(utterance_id="utt_" + secrets.token_hex(8), utterance_index=self._turns)
         deployment = await self._service.registry.acquire(self._config.model)
         try:
