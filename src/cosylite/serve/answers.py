@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from cosylite.audio.values import WordTiming
 from cosylite.errors import CosyliteError
 from cosylite.serve.encoding import Encoding, encode, open_encoding
-from cosylite.serve.errors import body_of, error_object
+from cosylite.serve.errors import body_of
 from cosylite.serve.metrics import Metrics
 from cosylite.serve.speech import Speech
 
@@ -120,10 +120,6 @@ async def sse_parts(speech: Speech, encoding: Encoding, characters: int, timesta
     except CosyliteError as error:
         LOG.error("an answer broke off: %s", error)
         yield _event({"type": "speech.audio.error", **body_of(error)})
-        return
-    except Exception as error:  # the client must learn of it: the status line is long gone
-        LOG.error("an answer broke off", exc_info=error)
-        yield _event({"type": "speech.audio.error", **error_object("internal error", 500, "internal_error")})
         return
     tokens = {"input_tokens": characters, "output_tokens": round(speech.audio_seconds * 50)}
     usage = {**tokens, "total_tokens": sum(tokens.values())}

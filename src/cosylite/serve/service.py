@@ -95,6 +95,7 @@ class Service:
             task = asyncio.create_task(work)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._loaded)
 
     async def stop(self) -> None:
         """End everything; requests that still run fail."""
@@ -166,20 +167,17 @@ class Service:
         self.metrics.batching.labels(deployment.name).set(1 if deployment.policy.on else 0)
 
     async def _load_all(self) -> None:
-        try:
-            for deployment in self.registry.deployments:
-                await self.registry.ensure_loaded(deployment)
-        except Exception as error:  # whatever it is, the process must end with it instead of never being ready
+        for deployment in self.registry.deployments:
+            await self.registry.ensure_loaded(deployment)
+        self.warm = True
+        aliases = ", ".join(self.registry.aliases)
+        LOG.info("ready: models %s, %d workers of %d threads", aliases, self.workers, self.settings.threads)
+
+    def _loaded(self, task: asyncio.Task[None]) -> None:
+        """Whatever went wrong, the process must end with it instead of never being ready."""
+        if not task.cancelled() and (error := task.exception()) is not None:
             self.failure = error
             self.on_failure(error)
-            return
-        self.warm = True
-        LOG.info(
-            "ready: models %s, %d workers of %d threads",
-            ", ".join(self.registry.aliases),
-            self.workers,
-            self.settings.threads,
-        )
 
     async def _watch_idle(self) -> None:
         while True:

@@ -183,6 +183,7 @@ class Speech:
         self._entered = time.monotonic()
         parts.metrics.queue_seconds.labels(self._order.model).observe(self._entered - self._started)
         self._task = asyncio.create_task(self._drive())
+        self._task.add_done_callback(self._driven)
         try:
             await self._await_first()
         except BaseException as error:
@@ -227,19 +228,24 @@ class Speech:
         self._first = item
 
     async def _drive(self) -> None:
-        """Produce into the buffer; the end or any error is put there last."""
-        try:
-            async with contextlib.AsyncExitStack() as stack:
-                segments = self._order.segments or await self._plan(stack)
-                index = 0
-                async for segment in self._paced(segments):
-                    await self._speak(segment, index)
-                    index += 1
-            self._buffer.put(None)
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # the reader of the buffer raises it again
+        """Produce into the buffer; `_driven` puts the end there."""
+        async with contextlib.AsyncExitStack() as stack:
+            segments = self._order.segments or await self._plan(stack)
+            index = 0
+            async for segment in self._paced(segments):
+                await self._speak(segment, index)
+                index += 1
+
+    def _driven(self, task: asyncio.Task[None]) -> None:
+        """Tell the reader how it ended. What is no error of ours becomes one, so that readers know all there are."""
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None or isinstance(error, CosyliteError):
             self._buffer.put(error)
+            return
+        LOG.error("unexpected error while speaking", exc_info=error)
+        self._buffer.put(ServeError("internal error", status=500, code="internal_error"))
 
     async def _plan(self, stack: contextlib.AsyncExitStack) -> AsyncIterator[Segment]:
         order = self._order
