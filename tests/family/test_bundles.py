@@ -14,6 +14,7 @@ from cosylite.lab.models.noise import flow_noise
 from cosylite.runtime import load
 from cosylite.runtime.family.batching import DecodeLoop, Request
 from cosylite.runtime.family.decode import Prompt, decode, decode_pieces, limit_silence, prompt_rows
+from cosylite.runtime.family.exact import ExactVocoder
 from cosylite.runtime.family.flow import resize_frames
 from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.model import WHOLE, FamilyModel, load_family
@@ -252,6 +253,26 @@ def test_chunks_equal_the_whole_when_the_mask_is_kept(path: Path, bundles: Bundl
         mel = flow(np.array([chunk.tokens]), *given_of(case), noise, streaming=True, finalize=chunk.final)
         parts.append(mel[..., chunk.done * flow.spec.frames_per_token :])
     close(f"{case.family} chunks and whole", np.concatenate(parts, -1), whole, 2e-4)
+
+
+@pytest.mark.parametrize("sizes", [(30,), (1, 7, 64)], ids=str)
+@pytest.mark.parametrize("path", case_files("stream_*", families=("v2", "v3")), ids=case_name)
+def test_exact_vocoder(path: Path, sizes: tuple[int, ...], bundles: Bundles) -> None:
+    """Chunks of any size give the waveform of the whole."""
+    case = Case(path)
+    vocoder = bundles(case.family).vocoder
+    mel = case[f"out.flow_mel{int(case['out.n_chunks']) - 1}"]
+    samples = mel.shape[-1] * vocoder.spec.source.samples_per_frame
+    noise = np.random.default_rng(3).random((1, samples, vocoder.spec.source.sines), np.float32)
+    whole = vocoder(mel, vocoder.excite(mel, noise))
+    exact = ExactVocoder(vocoder, lambda start, count: noise[:, start : start + count])
+    parts: list[Array] = []
+    at = 0
+    while at < mel.shape[-1]:
+        size = sizes[len(parts) % len(sizes)]
+        parts.append(exact.push(mel[..., at : at + size], final=at + size >= mel.shape[-1]))
+        at += size
+    close(f"{case.family} exact vocoder", np.concatenate(parts, -1), whole, 2e-4)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,6 +1,7 @@
 """Writes an official model as a bundle."""
 
 import dataclasses
+import math
 import tempfile
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from cosylite.lab.export.family_flow import flow_graphs
 from cosylite.lab.export.family_lm import lm_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
 from cosylite.lab.export.graph import GraphWriter, Precision
-from cosylite.lab.models.config import DiTConfig, FlowConfig, QwenConfig, QwenLMConfig
+from cosylite.lab.models.config import DiTConfig, FlowConfig, QwenConfig, QwenLMConfig, VocoderConfig
 from cosylite.lab.models.family import FamilyModel
 from cosylite.lab.models.lm import TransformerLM
 from cosylite.lab.models.stages import control_ids
@@ -76,15 +77,37 @@ def flow_spec(config: FlowConfig, *, causal: bool) -> FlowSpec:
     )
 
 
+def reach(config: VocoderConfig) -> tuple[int, int]:
+    """Mel frames before and after a frame on which its waveform depends, rounded up."""
+    share = 1.0 if config.causal else 0.5
+    samples, total = 1, 0.0 if config.causal else 3.0
+    for stage, (rate, kernel) in enumerate(zip(config.rates, config.kernels, strict=True)):
+        samples *= rate
+        shapes = zip(config.block_kernels, config.block_dilations, strict=True)
+        blocks = max(_block_reach(k, dilations) for k, dilations in shapes)
+        source = 2 + share * _block_reach(config.source_kernels[stage], config.source_dilations[stage])
+        total = max(total + kernel / samples, source / samples) + share * blocks / samples
+    frames = math.ceil(total + 1 + (6 + config.n_fft) / samples)
+    return frames, config.look_right + 2 if config.causal else frames
+
+
+def _block_reach(kernel: int, dilations: tuple[int, ...]) -> int:
+    return (kernel - 1) * (sum(dilations) + len(dilations))
+
+
 def vocoder_spec(model: FamilyModel) -> VocoderSpec:
     """Facts about the vocoder."""
     config = model.config.vocoder
+    left, right = reach(config)
     return VocoderSpec(
         n_fft=config.n_fft,
         hop=config.hop,
         limit=config.limit,
         look_right=config.look_right if config.causal else 0,
         pitch_look_right=config.pitch_look_right if config.causal else 0,
+        pitch_frames=5 if not config.causal else 8 + config.pitch_look_right,
+        left_frames=left,
+        right_frames=right,
         source=model.vocoder.source().config,
     )
 

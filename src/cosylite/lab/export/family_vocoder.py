@@ -19,26 +19,22 @@ def vocoder_graphs(hift: HiFT) -> dict[str, GraphWriter]:
 
 
 def _pitch(hift: HiFT) -> GraphWriter:
-    """`mel` (B, mel, T + future) to `f0` (B, T) in Hz. In v3 in double precision, as products: its source magnifies
-    the slightest change of pitch, and ONNX Runtime has no double convolution."""
+    """`mel` (B, mel, T + future) to `f0` (B, T) in Hz.
+
+    In double precision: the source magnifies the slightest change of pitch, and what streaming finds must equal what
+    the whole sentence gives. As products, because ONNX Runtime has no double convolution.
+    """
     g = GraphWriter("pitch")
     predictor, config = hift.pitch_predictor, hift.config
-    x = g.input("mel", ["batch", config.mel, "mel_frames"])
-    if predictor.causal:
-        x = g.transpose(g.cast(x, "double"), 0, 2, 1)
-        for layer in each(predictor.convs, nn.Conv1d):
-            x = _elu_double(g, _unfolded(g, x, layer))
-        f0 = g.cast(g.op("Abs", _affine(g, x, predictor.out)), "float")
-    else:
-        for padded in each(predictor.convs, PaddedConv):
-            x = g.op("Elu", conv(g, x, padded, *padded.pad))
-        f0 = g.op("Abs", _affine(g, g.transpose(x, 0, 2, 1), predictor.out))
+    mel = g.input("mel", ["batch", config.mel, "mel_frames"])
+    x = g.transpose(g.cast(mel, "double"), 0, 2, 1)
+    for layer in each(predictor.convs, nn.Conv1d):
+        x = _elu(g, _unfolded(g, x, layer))
+    out = predictor.out
+    rows = g.add(g.matmul(x, g.weight(out.weight.T.double())), g.weight(out.bias.double()))
+    f0 = g.cast(g.op("Abs", rows), "float")
     g.output("f0", g.op("Squeeze", f0, g.ints(2)), ["batch", "frames"])
     return g
-
-
-def _affine(g: GraphWriter, rows: Value, layer: nn.Linear) -> Value:
-    return g.add(g.matmul(rows, g.weight(layer.weight.T)), g.weight(layer.bias))
 
 
 def _unfolded(g: GraphWriter, rows: Value, layer: nn.Conv1d) -> Value:
@@ -47,12 +43,12 @@ def _unfolded(g: GraphWriter, rows: Value, layer: nn.Conv1d) -> Value:
     if isinstance(layer, PaddedConv):
         rows = g.op("Pad", rows, g.ints(0, layer.pad[0], 0, 0, layer.pad[1], 0))
     shifted = [g.op("Slice", rows, g.ints(k), g.ints(k - kernel + 1 or 1 << 62), g.ints(1)) for k in range(kernel)]
-    weight = layer.weight.permute(2, 1, 0).flatten(0, 1)
+    weight = layer.weight.permute(2, 1, 0).flatten(0, 1).double()
     product = g.matmul(g.concat(*shifted, axis=2), g.weight(weight))
-    return product if layer.bias is None else g.add(product, g.weight(layer.bias))
+    return product if layer.bias is None else g.add(product, g.weight(layer.bias.double()))
 
 
-def _elu_double(g: GraphWriter, x: Value) -> Value:
+def _elu(g: GraphWriter, x: Value) -> Value:
     zero = g.cast(g.number(0.0), "double")
     negative = g.op("Sub", g.op("Exp", g.op("Min", x, zero)), g.cast(g.number(1.0), "double"))
     return g.op("Where", g.op("Greater", x, zero), x, negative)

@@ -64,6 +64,11 @@ class VocoderSpec:
     limit: float
     look_right: int
     pitch_look_right: int
+    pitch_frames: int
+    """Frames on either side on which the pitch of a frame depends, at most."""
+    left_frames: int
+    right_frames: int
+    """Frames before and after on which the waveform of a frame depends, at most."""
     source: SourceConfig
 
 

@@ -258,6 +258,7 @@ class Vocoder:
     """Mel to waveform; see `streaming.Vocoder`."""
 
     spec: VocoderSpec
+    bands: int
     pitch_stage: Stage
     filter_stage: Stage
     source: HarmonicSource
@@ -330,4 +331,6 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     flow = Flow(manifest.flow, stages["encoder"], stages["estimator"], regulator, manifest.sample_rate, frame)
     mix = table("source_mix")
     source = HarmonicSource(manifest.vocoder.source, mix[:-1], float(mix[-1]))
-    return FamilyModel(manifest, lm, flow, Vocoder(manifest.vocoder, stages["pitch"], stages["vocoder"], source))
+    return FamilyModel(
+        manifest, lm, flow, Vocoder(manifest.vocoder, manifest.flow.mel, stages["pitch"], stages["vocoder"], source)
+    )
