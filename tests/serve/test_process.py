@@ -120,6 +120,18 @@ def test_a_missing_bundle_ends_the_process_with_code_3() -> None:
     assert "no-such-bundle" in done.stderr.splitlines()[-1]
 
 
+def test_silent_connections_are_closed_and_others_are_not() -> None:
+    with process(0.05, "--header-seconds", "0.5", "--workers", "1") as (_, port, _log):
+        url = f"http://127.0.0.1:{port}/v1/audio/speech"
+        with (
+            httpx.stream("POST", url, json={"input": LONG}) as answer,
+            socket.create_connection(("127.0.0.1", port), timeout=5) as silent,
+        ):
+            silent.sendall(b"POST /tts HT")
+            assert silent.recv(100) == b""
+            assert len(answer.read()) > 1000
+
+
 def test_wyoming_listens_next_to_http() -> None:
     with process(0.0, "--wyoming", "0") as (_, _port, log):
         found = re.search(r"tcp://127\.0\.0\.1:(\d+)", "".join(log))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -20,6 +21,8 @@ from cosylite.serve.settings import Settings
 from cosylite.serve.wyoming import WyomingServer
 
 LOG = logging.getLogger(__name__)
+SWEEP_SECONDS = 1.0
+MAX_FILES = 65536
 SWITCH_INTERVAL_SECONDS = 0.0005
 """How long a thread may keep the interpreter: the event loop must answer while workers compute."""
 
@@ -27,10 +30,13 @@ SWITCH_INTERVAL_SECONDS = 0.0005
 class _Server(uvicorn.Server):
     """uvicorn, except that the first signal drains: answers go on, health says not ready, new speech is refused."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
-        self._drain_seconds = drain_seconds
+        self._drain_seconds = service.settings.drain_seconds
+        self._header_seconds = service.settings.header_seconds
+        self._quiet: dict[Any, float] = {}
+        self._swept = 0.0
         self._stopping: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.failure: BaseException | None = None
@@ -64,6 +70,27 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(0.05)
         self.should_exit = True
 
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second: closes connections that do not ask for anything."""
+        now = time.monotonic()
+        if now - self._swept > SWEEP_SECONDS:
+            self._swept = now
+            self._sweep(now)
+        return await super().on_tick(counter)
+
+    def _sweep(self, now: float) -> None:
+        """uvicorn limits the time between requests of a connection, but not the time to the first one."""
+        quiet = {
+            connection: self._quiet.get(connection, now)
+            for connection in self.server_state.connections
+            if getattr(connection, "cycle", connection) is None
+        }
+        self._quiet = quiet
+        for connection, since in quiet.items():
+            transport = getattr(connection, "transport", None)
+            if transport is not None and now - since > self._header_seconds:
+                transport.close()
+
     def fail(self, error: BaseException) -> None:
         """Stop because the service cannot start."""
         self.failure = error
@@ -78,6 +105,7 @@ def serve(settings: Settings, load_engine: LoadEngine | None = None) -> int:
     """
     set_up_logs(settings.log_level, settings.log_format)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    _allow_many_sockets()
     app = create_app(settings, load_engine)
     service: Service = app.state.service
     config = uvicorn.Config(
@@ -95,7 +123,7 @@ def serve(settings: Settings, load_engine: LoadEngine | None = None) -> int:
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
     )
-    server = _Server(config, service, settings.drain_seconds)
+    server = _Server(config, service)
     service.on_failure = server.fail
     try:
         sockets = [config.bind_socket()]
@@ -111,6 +139,18 @@ def serve(settings: Settings, load_engine: LoadEngine | None = None) -> int:
     if server.failure is not None:
         raise DeviceError(f"the service could not start: {server.failure}", code="start_failed") from server.failure
     return 0
+
+
+def _allow_many_sockets() -> None:
+    """Raise the soft limit of open files to the hard one, where there is such a thing."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _run(server: _Server, service: Service, settings: Settings, sockets: list[socket.socket]) -> None:

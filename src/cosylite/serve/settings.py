@@ -48,6 +48,7 @@ class Settings:
     stall_seconds: float = _option(30.0, "a reader that takes nothing for so long is disconnected", low=0.1)
     drain_seconds: float = _option(30.0, "time that running requests get after SIGTERM", low=0.0)
     idle_seconds: float = _option(120.0, "a WebSocket without messages is closed after this", low=1.0)
+    header_seconds: float = _option(30.0, "a connection must send its first request within this", low=0.1)
     max_sockets: int = _option(256, "WebSocket sessions at the same time", low=1)
     max_characters: int = _option(4096, "longest input text", low=1, high=1_000_000)
     max_body_bytes: int = _option(1 << 20, "largest request body except voice uploads", low=1024)
