@@ -21,7 +21,7 @@ from cosylite.serve.engine import Engine, Segment, SegmentStream, SpeechOptions
 
 SIMILAR = 1.5
 """Longest to shortest predicted length within one batch."""
-BATCH_AUDIO_SECONDS = 30.0
+BATCH_AUDIO_SECONDS = 16.0
 """Most predicted audio in one batch: a batch blocks its worker, and other requests' first chunks wait for it."""
 
 
