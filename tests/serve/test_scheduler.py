@@ -6,10 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 
 from cosylite.audio.values import AudioChunk
+from cosylite.serve.engine import Segment, SpeechOptions
 from cosylite.serve.scheduler import BatchPolicy, Job, Scheduler
 
 from .conftest import until
-from .fake import FakeEngine, FakeStream, Segment, SpeechOptions, seconds
+from .fake import FakeEngine, FakeStream, seconds
 
 OPTIONS = SpeechOptions("ann")
 OFF = BatchPolicy(False, 0.0, 1)

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 import soundfile
 
+from cosylite.serve.engine import SpeechOptions
+
 from .conftest import running
 from .decode import decode, loudness, pitch
-from .fake import FakeEngine, SpeechOptions, seconds, tone, words
+from .fake import FakeEngine, seconds, tone, words
 
 TEXT = "Hello there, this is a test. And here is one more sentence!"
 FIRST, SECOND = "Hello there, this is a test.", "And here is one more sentence!"

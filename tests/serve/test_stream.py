@@ -11,8 +11,10 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from cosylite.serve.engine import SpeechOptions
+
 from .conftest import Live, until
-from .fake import FakeEngine, SpeechOptions, tone
+from .fake import FakeEngine, tone
 
 FIRST, SECOND = "Hello there, my friend.", "How are you today?"
 Session = Callable[[ClientConnection], Any]

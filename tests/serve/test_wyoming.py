@@ -18,10 +18,11 @@ from wyoming.tts import (
     SynthesizeVoice,
 )
 
+from cosylite.serve.engine import SpeechOptions
 from cosylite.serve.wyoming import TAIL_SECONDS, WyomingServer
 
 from .conftest import running, until
-from .fake import FakeEngine, SpeechOptions, tone
+from .fake import FakeEngine, tone
 
 FIRST, SECOND = "Hello there, my friend.", "How are you today?"
 TAIL = bytes(2 * round(TAIL_SECONDS * 24000))
