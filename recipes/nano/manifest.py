@@ -73,6 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path("build/nano"))
     parser.add_argument("--count", type=int, default=4000, help="rows to write")
+    parser.add_argument("--output", default="manifest.jsonl", help="name of the file below the work folder")
     args = parser.parse_args()
     corpus.fetch_packages(args.work / "debs")
     frontend = Frontend()
@@ -86,7 +87,7 @@ def main() -> None:
             for i, t in enumerate(held[:HELD_OUT_PER_LANGUAGE])
         ]
     (args.work / "heldout.json").write_text(json.dumps(heldout, ensure_ascii=False, indent=1), "utf-8")
-    with (args.work / "manifest.jsonl").open("w", encoding="utf-8") as out:
+    with (args.work / args.output).open("w", encoding="utf-8") as out:
         for lang, voice in tqdm(schedule(PLAN, args.count), mininterval=5):
             for text in pools[lang]:
                 symbols = symbols_of(frontend, text, lang)

@@ -17,8 +17,18 @@ from torch import Tensor
 from train_vocoder import load_statistics
 
 from cosylite.lab.nano.acoustic import AcousticModel, expand
-from cosylite.lab.nano.config import AcousticConfig, FeatureStatistics
-from cosylite.lab.nano.dataset import VOICES, AcousticBatch, Example, acoustic_batch, acoustic_batches, load_new
+from cosylite.lab.nano.config import MEL_BANDS, AcousticConfig, FeatureStatistics
+from cosylite.lab.nano.dataset import (
+    VOICES,
+    AcousticBatch,
+    Example,
+    Prosody,
+    acoustic_batch,
+    acoustic_batches,
+    load_new,
+    load_prosody,
+    prosody_batch,
+)
 from cosylite.lab.nano.training import Average, Log, Schedule, clip, masked_mean, save, set_rate
 from cosylite.text.symbols import SYMBOLS
 
@@ -30,6 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--manifests", nargs="+", default=["manifest.jsonl"])
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--frames", type=int, default=3000, help="padded frames in a batch (20 ms each)")
+    parser.add_argument("--prosody", type=int, default=12, help="sentences without sound in a step")
     parser.add_argument("--rate", type=float, default=8e-4)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--nice", type=int, default=10)
@@ -54,6 +65,21 @@ def losses_of(model: AcousticModel, batch: AcousticBatch) -> dict[str, Tensor]:
         "velocity": masked_mean((velocity.float() - (batch.frames - noise)).square(), inside),
         "guess": masked_mean((guess.float() - batch.frames).abs(), inside),
         "duration": masked_mean((log_durations.float() - wanted).square(), symbols),
+    }
+
+
+def prosody_losses(model: AcousticModel, batch: AcousticBatch) -> dict[str, Tensor]:
+    """Duration loss, and guess loss of log F0 and voicing, of sentences without sound."""
+    with torch.autocast("cpu", torch.bfloat16):
+        log_durations, states = model.encoder(batch.tokens, batch.lengths, model.voices(batch.voices))
+        cond, position = expand(states, batch.durations)
+        guess = model.decoder.guess(torch.cat([cond, position], dim=-1))[..., MEL_BANDS:]
+    inside = (torch.arange(batch.frames.shape[1])[None] < batch.counts[:, None]).float()
+    symbols = (torch.arange(batch.tokens.shape[1])[None] < batch.lengths[:, None]).float()
+    wanted = batch.durations.clamp(min=1).float().log()
+    return {
+        "more_guess": masked_mean((guess.float() - batch.frames[..., MEL_BANDS:]).abs(), inside),
+        "more_duration": masked_mean((log_durations.float() - wanted).square(), symbols),
     }
 
 
@@ -89,12 +115,20 @@ def main() -> None:
         for name, part in parts.items():
             part.load_state_dict(state[name])
     torch.manual_seed(step)
+    prosody: list[Prosody] = []
+    shards: set[str] = set()
     log = Log(args.work / "acoustic.jsonl", 50)
     saved = time.monotonic()
     for examples, utterances in endless(args.work, manifests, args.frames, seed=step):
         set_rate(optimiser, schedule.rate(step))
         losses = losses_of(model, acoustic_batch(examples, stats))
         total = losses["velocity"] + 0.3 * losses["guess"] + 0.3 * losses["duration"]
+        if step % 200 == 0 or not prosody:
+            prosody += load_prosody(args.work / "prosody", shards)
+        if prosody:
+            more = random.Random(step).choices(prosody, k=args.prosody)
+            losses |= prosody_losses(model, prosody_batch(more, stats))
+            total = total + 0.3 * losses["more_guess"] + losses["more_duration"]
         optimiser.zero_grad()
         total.backward()
         norm = clip(model.parameters(), 1.0)

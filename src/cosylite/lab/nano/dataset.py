@@ -122,3 +122,40 @@ def acoustic_batches(examples: list[Example], most_frames: int, rng: random.Rand
         batches[-1].append(example)
     rng.shuffle(batches)
     yield from batches
+
+
+@dataclass(frozen=True)
+class Prosody:
+    """Durations and pitch of one sentence without sound: tokens and durations (N,), pitch and voicing (T,)."""
+
+    voice: int
+    tokens: NDArray[np.int64]
+    durations: NDArray[np.int64]
+    pitch: NDArray[np.float32]
+    voicing: NDArray[np.uint8]
+
+
+def load_prosody(folder: Path, known: set[str]) -> list[Prosody]:
+    """Sentences of the shards in `folder` whose names are not in `known` (which is extended)."""
+    found = []
+    for path in sorted(folder.glob("[0-9]*.npz")):
+        if path.name in known or path.name.endswith(".part.npz"):
+            continue
+        known.add(path.name)
+        with np.load(path) as data:
+            symbols, frames = np.cumsum(data["symbols"])[:-1], np.cumsum(data["frames"])[:-1]
+            columns = [np.split(data[n], symbols) for n in ("tokens", "durations")]
+            columns += [np.split(data[n], frames) for n in ("pitch", "voicing")]
+            for voice, tokens, durations, pitch, voicing in zip(data["voices"].tolist(), *columns, strict=True):
+                found.append(Prosody(VOICES.index(voice), tokens, durations.astype(np.int64), pitch, voicing))
+    return found
+
+
+def prosody_batch(examples: list[Prosody], stats: FeatureStatistics) -> AcousticBatch:
+    """Pad `examples` together; the mel channels of the frames are zero and mean nothing."""
+    silent = [
+        Example("", "", e.voice, e.tokens, e.durations, np.zeros((len(e.pitch), 80), np.float16), e.pitch, e.voicing,
+                np.zeros(0, np.int16))
+        for e in examples
+    ]  # fmt: skip
+    return acoustic_batch(silent, stats)
