@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cosylite.audio.filters import Biquad, soften_peaks
 from cosylite.audio.values import AudioChunk, SentenceTiming, WordTiming
 from cosylite.options import SynthesisOptions
-from cosylite.runtime.durations import is_sound
+from cosylite.runtime.durations import is_letter, is_sound
 from cosylite.runtime.guardian import Guardian, SilenceWatch
 from cosylite.runtime.nano import Plan
 from cosylite.runtime.stft import FRAME
@@ -25,6 +25,9 @@ MARGIN = 960
 FADE = 60
 CLAUSE_SILENCE = 0.4
 """Share of the silence between sentences that follows a part of a long one."""
+
+LONGEST_LAST_SOUND = 4800
+"""Samples that the last sound is taken to last at most: models count the silence that ends a sentence to that sound."""
 
 _EVERYTHING = 2**62
 
@@ -54,15 +57,21 @@ class Timeline:
         starts = ends - plan.frames * FRAME
         marks: list[Mark] = []
         ranges: list[tuple[int, int]] = []
+        last_letter = 0
         for (symbol, index), start, end in zip(symbols, starts.tolist(), ends.tolist(), strict=True):
             if not is_sound(symbol):
                 continue
+            if is_letter(symbol):
+                last_letter = start
             word = sentence.words[index]
             if ranges and ranges[-1] == (word.start, word.end):
                 marks[-1] = Mark(marks[-1].text, marks[-1].start, end)
             else:
                 ranges.append((word.start, word.end))
                 marks.append(Mark(word.text, start, end))
+        if marks:
+            end = min(marks[-1].end, last_letter + LONGEST_LAST_SOUND)
+            marks[-1] = Mark(marks[-1].text, marks[-1].start, end)
         text = "".join(span.span.text for span in sentence.spans).strip()
         first, last = (marks[0].start, marks[-1].end) if marks else (0, 0)
         return cls(tuple(marks), Mark(text, first, last), first, last)
