@@ -3,8 +3,9 @@
     python recipes/nano/manifest.py --work build/nano --count 20000 --output prosody.jsonl
     python recipes/nano/prosody.py --work build/nano
 
-The teacher's decoder takes nearly all of its time; what comes before it tells durations and F0 forty times faster. The text
-encoder of nano needs exactly that, for far more sentences than the vocoder and the decoder need sound. Resumable by shard.
+The teacher's decoder takes nearly all of its time; what comes before it tells durations and F0 forty times faster.
+The text encoder of nano needs exactly that, for far more sentences than the vocoder and the decoder need sound.
+Resumable by shard.
 """
 
 import argparse
@@ -23,7 +24,7 @@ SHARD = 250
 
 
 def shard(teacher: Teacher, rows: list[dict[str, str]], path: Path) -> None:
-    """Write the joined arrays of `rows`: tokens and durations with `symbols` lengths, pitch and voicing with `frames`."""
+    """Write the joined arrays of `rows`, and the lengths that part them: `symbols` and `frames`."""
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("tokens", "durations", "pitch", "voicing")}
     for row in rows:
         said = teacher.speak(row["symbols"], row["voice"])
