@@ -122,4 +122,4 @@ def error_rate(reference: str, heard: str, lang: str) -> float:
     from rapidfuzz.distance import Levenshtein
 
     wanted, got = comparable(reference, lang), comparable(heard, lang)
-    return min(1.0, Levenshtein.distance(wanted, got) / max(1, len(wanted)))
+    return min(1.0, float(Levenshtein.distance(wanted, got)) / max(1, len(wanted)))

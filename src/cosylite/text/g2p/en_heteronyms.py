@@ -293,7 +293,7 @@ def _resume(c: Context) -> str:
 
 
 def _learned(c: Context) -> str:
-    title = c.back() in ("a", "the", "most", "very", "my") and c.ahead() not in ("", "to", "that") | PREPOSITIONS
+    title = c.back() in ("a", "the", "most", "very", "my") and c.ahead() not in {"", "to", "that"} | PREPOSITIONS
     return "lˈɜɹnɪd" if title else "lˈɜɹnd"
 
 

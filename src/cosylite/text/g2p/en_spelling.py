@@ -47,10 +47,10 @@ class SpellingModel:
             symbol = np.frombuffer(raw, "<u2", size, at + 2 * above)
             at += 2 * above + 2 * size
             self._keys.append(np.repeat(np.arange(above), children) * self._size + symbol)
-            self._probability.append(np.frombuffer(raw, np.uint8, size, at) / np.float32(-_SCALE))
+            self._probability.append(np.frombuffer(raw, np.uint8, size, at).astype(np.float32) / np.float32(-_SCALE))
             at += size
             if order + 1 < len(sizes):
-                self._backoff.append(np.frombuffer(raw, np.uint8, size, at) / np.float32(-_SCALE))
+                self._backoff.append(np.frombuffer(raw, np.uint8, size, at).astype(np.float32) / np.float32(-_SCALE))
                 at += size
             above = size
 

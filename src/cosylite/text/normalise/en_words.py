@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Callable
 
 from cosylite.text.normalise.en_numbers import cardinal, digits, number, ordinal, pairs, roman
 from cosylite.text.normalise.en_quantities import NUMBER
@@ -210,7 +211,12 @@ _FIXED: tuple[tuple[str, str], ...] = (
     (r"(?<=\w)['’]s(?=\d)", " "),
 )
 
-RULES_EARLY: tuple[Rule, ...] = tuple((re.compile(pattern), lambda _, words=words: words) for pattern, words in _FIXED)
+
+def _always(words: str) -> Callable[[re.Match[str]], str]:
+    return lambda _: words
+
+
+RULES_EARLY: tuple[Rule, ...] = tuple((re.compile(pattern), _always(words)) for pattern, words in _FIXED)
 RULES: tuple[Rule, ...] = (
     (re.compile(r"\b([fgh])\(([a-z])\)"), lambda m: f"{m[1]} of {m[2]}"),
     (re.compile(r"\bWW(I{1,3})\b"), _world_war),
