@@ -19,6 +19,7 @@ check: .venv-test/installed
 	.venv-test/bin/mypy --strict src/cosylite
 
 slow: .venv-test/installed
+	.venv-test/bin/pip install -q --disable-pip-version-check -e '.[quality]'
 	.venv-test/bin/pytest -q -m slow
 
 clean:
