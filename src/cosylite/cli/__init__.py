@@ -14,7 +14,7 @@ from typing import NoReturn
 from cosylite import __version__
 from cosylite.errors import CosyliteError, InputError
 
-COMMANDS = ("say", "phonemes", "voices", "bundles", "pull", "info", "serve")
+COMMANDS = ("say", "phonemes", "voices", "bundles", "pull", "convert", "info", "serve")
 """Modules of the commands, in the order of `cosylite --help`."""
 
 _EPILOG = "exit codes: 0 done, 2 input, 3 bundle, 4 device or dependency, 5 reading or writing, 130 interrupted"

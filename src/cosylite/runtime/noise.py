@@ -30,12 +30,14 @@ def white_noise(start: int, count: int, *, seed: int, attempt: int = 0) -> Array
     return (unit - np.float32(0.5)) * np.float32(np.sqrt(12.0))
 
 
-def normal_frames(start: int, count: int, width: int, *, seed: int, attempt: int = 0) -> Array:
+def normal_frames(
+    start: int, count: int, width: int, *, seed: int, attempt: int = 0, purpose: Purpose = "flow"
+) -> Array:
     """Standard normal numbers for frames `[start, start + count)`, shape (count, width)."""
     if count <= 0:
         return np.zeros((0, width), dtype=np.float32)
     per_frame = -(-width // _SAMPLES_PER_STEP)
-    bits = _bits(seed, "flow", attempt, start * per_frame, count * per_frame)
+    bits = _bits(seed, purpose, attempt, start * per_frame, count * per_frame)
     pairs = ((bits.astype(np.float64) + 0.5) * 2.0**-32).reshape(count, 2, -1)
     radius, angle = np.sqrt(-2.0 * np.log(pairs[:, 0])), 2.0 * np.pi * pairs[:, 1]
     normal = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)

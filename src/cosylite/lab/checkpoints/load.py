@@ -33,6 +33,7 @@ SpeakerTable = dict[str, dict[str, Tensor]]
 class Checkpoint:
     """An official model: its networks with weights, and the speakers saved with it."""
 
+    directory: Path
     model: FamilyModel
     speakers: SpeakerTable
 
@@ -89,7 +90,7 @@ def load_checkpoint(directory: str | Path) -> Checkpoint:
     fill(model.flow, read_tensors(folder / "flow.pt"), folder / "flow.pt")
     vocoder = {name.replace(VOCODER_PREFIX, ""): value for name, value in read_tensors(folder / "hift.pt").items()}
     fill(model.vocoder, vocoder, folder / "hift.pt")
-    return Checkpoint(model, read_speakers(folder / SPEAKERS))
+    return Checkpoint(folder, model, read_speakers(folder / SPEAKERS))
 
 
 def read_speakers(path: Path) -> SpeakerTable:

@@ -3,24 +3,38 @@
 import dataclasses
 import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cosylite.errors import OutputError
 from cosylite.lab.checkpoints import Checkpoint
-from cosylite.lab.export.bundle import replace_folder, write_manifest
+from cosylite.lab.checkpoints.vocabulary import vocabulary
+from cosylite.lab.export.bundle import replace_folder, write_json, write_manifest
+from cosylite.lab.export.family_check import Difference, compare
 from cosylite.lab.export.family_flow import flow_graphs
 from cosylite.lab.export.family_lm import lm_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
 from cosylite.lab.export.graph import GraphWriter, Precision
-from cosylite.lab.models.config import DiTConfig, FlowConfig, QwenConfig, QwenLMConfig, VocoderConfig
+from cosylite.lab.models.config import DiTConfig, FamilyConfig, FlowConfig, QwenConfig, QwenLMConfig, VocoderConfig
 from cosylite.lab.models.family import FamilyModel
 from cosylite.lab.models.lm import TransformerLM
+from cosylite.lab.models.noise import flow_noise, vocoder_noise
 from cosylite.lab.models.stages import control_ids
-from cosylite.runtime.family.manifest import FlowSpec, TokenSpec, VocoderSpec
+from cosylite.runtime.bundle import MANIFEST
+from cosylite.runtime.family.manifest import TOKENIZER, FlowSpec, TokenSpec, VocoderSpec
+from cosylite.runtime.family.model import load_family
+from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE
+from cosylite.text.family.tokenizers import pack
+
+NOISE_SECONDS = 30
+"""Of the fixed noises in a bundle; the runtime makes up what goes beyond."""
+Report = Callable[[str], None]
 
 
 def graphs(model: FamilyModel, precision: Precision = "fp32") -> dict[str, GraphWriter]:
@@ -112,34 +126,93 @@ def vocoder_spec(model: FamilyModel) -> VocoderSpec:
     )
 
 
+def fixed_noises(config: FamilyConfig) -> dict[str, NDArray[np.float32]]:
+    """The first 30 s of the noises that the official model draws once."""
+    found: dict[str, Tensor] = {}
+    if FLOW in FIXED[config.family]:
+        frames = NOISE_SECONDS * config.sample_rate // config.vocoder.samples_per_frame
+        found[FLOW] = flow_noise(config.flow.mel)[..., :frames]
+    if SOURCE in FIXED[config.family]:
+        found[SOURCE] = vocoder_noise(config.flow, config.vocoder, NOISE_SECONDS)
+    return {name: np.ascontiguousarray(tensor.numpy()) for name, tensor in found.items()}
+
+
 def export_family(
-    checkpoint: Checkpoint, target: Path, *, name: str, precision: Precision = "fp32", licence: str = "Apache-2.0"
-) -> None:
-    """Write the bundle of a checkpoint to the folder `target`, replacing it as a whole.
+    checkpoint: Checkpoint,
+    target: Path,
+    *,
+    name: str,
+    precision: Precision = "fp32",
+    licence: str = "Apache-2.0",
+    report: Report = lambda step: None,
+) -> dict[str, Difference]:
+    """Write the bundle of a checkpoint to the folder `target`, replacing a bundle there as a whole.
 
     Args:
         precision: of the matrices of language model and flow; the vocoder stays in float32.
+        report: is told every step.
+
+    Returns:
+        How far every stage of the bundle is from PyTorch.
+
+    Raises:
+        BundleError: the vocabulary is missing, or a stage differs by more than rounding.
+        OutputError: `target` is something else than a bundle, or cannot be written.
     """
-    model = checkpoint.model
-    with tempfile.TemporaryDirectory(dir=_parent(target)) as scratch:
-        folder = Path(scratch) / "bundle"
-        folder.mkdir()
-        for stage, graph in graphs(model, precision).items():
-            graph.save(folder / f"{stage}.onnx")
-        for table, values in tables(model).items():
-            np.save(folder / f"{table}.npy", values)
-        facts = {
-            "family": model.config.family,
-            "name": name,
-            "licence": licence,
-            "sample_rate": model.config.sample_rate,
-            "tokens": dataclasses.asdict(token_spec(model)),
-            "flow": dataclasses.asdict(flow_spec(model.config.flow, causal=model.config.family != "v1")),
-            "vocoder": dataclasses.asdict(vocoder_spec(model)),
-            "measured": {"precision": precision},
-        }
-        write_manifest(folder, facts)
-        replace_folder(folder, target)
+    check_target(target)
+    try:
+        with tempfile.TemporaryDirectory(dir=_parent(target), prefix=".bundle-") as scratch:
+            folder = Path(scratch) / "bundle"
+            folder.mkdir()
+            _write_files(checkpoint, folder, precision, report)
+            facts = _facts(checkpoint.model, name, licence)
+            whole = write_manifest(folder, facts | {"measured": {"precision": precision}})
+            report("compare with PyTorch")
+            found = compare(load_family(folder), checkpoint.model, precision)
+            whole["measured"]["differences"] = {stage: dataclasses.asdict(d) for stage, d in found.items()}
+            write_json(folder, whole)
+            replace_folder(folder, target)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write {target}: {error.strerror or error}", code="write_failed", param="output"
+        ) from error
+    return found
+
+
+def check_target(target: Path) -> None:
+    """Raise OutputError if something other than a bundle or an empty folder is in the way."""
+    if not target.exists() or (target / MANIFEST).is_file():
+        return
+    if not target.is_dir() or any(target.iterdir()):
+        raise OutputError(
+            f"{target} exists and is no bundle; name another folder, or remove it", code="file_exists", param="output"
+        )
+
+
+def _write_files(checkpoint: Checkpoint, folder: Path, precision: Precision, report: Report) -> None:
+    pieces = vocabulary(checkpoint)
+    if pieces is None:
+        report("no vocabulary in this toy: the bundle takes ids only")
+    else:
+        (folder / TOKENIZER).write_bytes(pack(pieces))
+    for stage, graph in graphs(checkpoint.model, precision).items():
+        report(f"write {stage}.onnx")
+        graph.save(folder / f"{stage}.onnx")
+    report("write tables")
+    for table, values in (tables(checkpoint.model) | fixed_noises(checkpoint.config)).items():
+        np.save(folder / f"{table}.npy", values)
+
+
+def _facts(model: FamilyModel, name: str, licence: str) -> dict[str, Any]:
+    return {
+        "family": model.config.family,
+        "name": name,
+        "licence": licence,
+        "sample_rate": model.config.sample_rate,
+        "tokens": dataclasses.asdict(token_spec(model)),
+        "flow": dataclasses.asdict(flow_spec(model.config.flow, causal=model.config.family != "v1")),
+        "vocoder": dataclasses.asdict(vocoder_spec(model)),
+    }
 
 
 def _parent(target: Path) -> Path:

@@ -17,11 +17,11 @@ def flow_noise(mel: int = 80) -> Tensor:
     return torch.randn(1, mel, SECONDS * _FLOW_FRAMES_PER_SECOND, generator=generator)
 
 
-def vocoder_noise(flow: FlowConfig, vocoder: VocoderConfig) -> Tensor:
-    """Noise (1, 300 s of samples, sines) of the v3 vocoder, uniform between 0 and 1.
+def vocoder_noise(flow: FlowConfig, vocoder: VocoderConfig, seconds: int = SECONDS) -> Tensor:
+    """Noise (1, samples, sines) of the v3 vocoder, uniform between 0 and 1; of its 300 s the first `seconds`.
 
     It is drawn after the flow noise and after the initial weights of three modules, which are drawn here and dropped.
-    Only the numbers of the official size are those of the official model. Takes 260 MB.
+    Only the numbers of the official size are those of the official model. The whole takes 260 MB.
     """
     sines = vocoder.harmonics + 1
     with torch.random.fork_rng(devices=[]):
@@ -31,4 +31,4 @@ def vocoder_noise(flow: FlowConfig, vocoder: VocoderConfig) -> Tensor:
         nn.Linear(flow.speaker_size, flow.mel)
         PitchPredictor(vocoder)
         torch.rand(1, sines)
-        return torch.rand(1, SECONDS * vocoder.sample_rate, sines)
+        return torch.rand(1, seconds * vocoder.sample_rate, sines)

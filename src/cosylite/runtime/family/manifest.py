@@ -8,6 +8,7 @@ from typing import Any
 from cosylite.errors import BundleError
 from cosylite.runtime.bundle import FORMAT, MANIFEST, FileSpec, check_files, damaged
 from cosylite.runtime.family.kinds import Family
+from cosylite.runtime.family.noise import FIXED
 from cosylite.runtime.family.sampling import SamplingSettings
 from cosylite.runtime.family.source import SourceConfig
 from cosylite.runtime.records import record
@@ -18,6 +19,15 @@ STAGES: dict[Family, tuple[str, ...]] = {
     "v3": ("lm", "encoder", "estimator", "pitch", "vocoder"),
 }
 """The graphs of a family; each lies in a file of its name."""
+_SHARED = ("text_table", "speech_table", "control", "source_mix")
+TABLES: dict[Family, tuple[str, ...]] = {
+    "v1": (*_SHARED, "speaker_weight", "speaker_bias"),
+    "v2": _SHARED,
+    "v3": _SHARED,
+}
+"""What the runtime looks up or multiplies by itself; each lies in a .npy file of its name."""
+TOKENIZER = "tokenizer.xz"
+"""The vocabulary, as `text.family.tokenizers.pack` writes it; toys may lack it."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +117,10 @@ def read_manifest(path: Path) -> FamilyManifest:
             code="bundle_format",
         )
     manifest = record(FamilyManifest, data, lambda problem: damaged(path, f"{MANIFEST}: {problem}"))
-    missing = [name for name in STAGES[manifest.family] if f"{name}.onnx" not in manifest.files]
-    if missing:
-        raise damaged(path, f"{MANIFEST} lists no {missing[0]}.onnx")
+    needed = [f"{name}.onnx" for name in STAGES[manifest.family]]
+    needed += [f"{name}.npy" for name in (*TABLES[manifest.family], *FIXED[manifest.family])]
+    for name in needed:
+        if name not in manifest.files:
+            raise damaged(path, f"{MANIFEST} lists no {name}")
     check_files(path, manifest.files)
     return manifest

@@ -12,6 +12,7 @@ from cosylite.runtime.family.decode import OFFICIAL_LIMITS, ControlIds, Limits, 
 from cosylite.runtime.family.flow import EDGE_FRAMES, cosine_times, euler, euler_steps, resize, segments, target_frames
 from cosylite.runtime.family.manifest import STAGES, FamilyManifest, FlowSpec, TokenSpec, VocoderSpec, read_manifest
 from cosylite.runtime.family.memory import Memory
+from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE, Noises
 from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
 from cosylite.runtime.family.source import HarmonicSource
 from cosylite.runtime.family.stft import source_spectrum, waveform
@@ -182,7 +183,7 @@ class Flow:
     ) -> tuple[Array, Array | None]:
         """As the call, with what v1 needs to join chunks: `cache` (1, mel, Q + 34, 2) holds noise and condition of the
         prompt and of the last frames before; the one for the next chunk is returned too (v2, v3: None)."""
-        mu, speaker = self._condition(tokens, prompt_tokens, prompt_feat, embedding, streaming, finalize)
+        mu, speaker = self.condition(tokens, prompt_tokens, prompt_feat, embedding, streaming, finalize)
         prompt = prompt_feat.shape[1]
         noise = noise[..., : mu.shape[-1]]
         if self.regulator is not None:
@@ -210,7 +211,7 @@ class Flow:
         out: Array = (1 + guidance) * rows[:1] - guidance * rows[1:]
         return out
 
-    def _condition(
+    def condition(
         self,
         tokens: Ids,
         prompt_tokens: Ids,
@@ -219,6 +220,7 @@ class Flow:
         streaming: bool,
         finalize: bool,
     ) -> tuple[Array, Array]:
+        """What the estimator is told of prompt and target, (1, mel, frames), and of the speaker, (1, mel)."""
         joined = np.concatenate([prompt_tokens, tokens], 1).astype(np.int64)
         feeds: dict[str, NDArray[np.generic]] = {"embedding": embedding}
         if self.regulator is not None:
@@ -303,6 +305,7 @@ class FamilyModel:
     lm: TokenModel
     flow: Flow
     vocoder: Vocoder
+    noises: Noises
 
 
 def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) -> FamilyModel:
@@ -331,6 +334,7 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     flow = Flow(manifest.flow, stages["encoder"], stages["estimator"], regulator, manifest.sample_rate, frame)
     mix = table("source_mix")
     source = HarmonicSource(manifest.vocoder.source, mix[:-1], float(mix[-1]))
-    return FamilyModel(
-        manifest, lm, flow, Vocoder(manifest.vocoder, manifest.flow.mel, stages["pitch"], stages["vocoder"], source)
-    )
+    vocoder = Vocoder(manifest.vocoder, manifest.flow.mel, stages["pitch"], stages["vocoder"], source)
+    fixed = {name: table(name) for name in FIXED[manifest.family]}
+    noises = Noises(manifest.flow.mel, source.config.sines, fixed.get(FLOW), fixed.get(SOURCE))
+    return FamilyModel(manifest, lm, flow, vocoder, noises)

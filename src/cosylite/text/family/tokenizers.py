@@ -53,7 +53,7 @@ def whisper_tokenizer(pieces: list[bytes] | None = None, *, recipe_25hz: bool = 
         pieces: another vocabulary than Whisper's.
         recipe_25hz: the special pieces of the 25 Hz recipe, which is not among the releases.
     """
-    pieces = unpack(_data("whisper.ranks.xz")) if pieces is None else pieces
+    pieces = whisper_vocabulary() if pieces is None else pieces
     return _build("whisper", pieces, _whisper_specials(recipe_25hz), WHISPER_PATTERN, None)
 
 
@@ -62,6 +62,11 @@ def qwen_tokenizer(pieces: list[bytes], family: Literal["v2", "v3"]) -> Tokenize
     names = _data("qwen_specials.txt").decode().splitlines()
     specials = ["<|endoftext|>", *(names[:V2_SPECIALS] if family == "v2" else names)]
     return _build(f"qwen-{family}", pieces, specials, QWEN_PATTERN, "NFC")
+
+
+def whisper_vocabulary() -> list[bytes]:
+    """The pieces of Whisper's multilingual vocabulary."""
+    return unpack(_data("whisper.ranks.xz"))
 
 
 def _build(
