@@ -49,7 +49,10 @@ class HanJudge:
     def hints_chinese(self, run: str) -> bool:
         """Whether a run without Japanese or traditional characters holds a common Chinese function character."""
         kinds = run.translate(self._kinds)
-        return "z" in kinds or ("j" not in kinds and "w" not in kinds and not _WEAK_CHINESE.isdisjoint(run))
+        if "z" in kinds:
+            return True
+        weak = "j" not in kinds and "w" not in kinds and not _WEAK_CHINESE.isdisjoint(run)
+        return weak and not _has_japanese_word(run)
 
     def has_japanese_only(self, run: str) -> bool:
         """Whether a character of the run is used in Japanese alone."""
@@ -63,6 +66,8 @@ class HanJudge:
 
 def _kind_of(character: str) -> str:
     """z: Chinese only, j: Japanese only, w: Japanese or traditional, s: all share it, r: rare."""
+    if character == "〇":
+        return "s"
     if character in _JAPANESE:
         return "j"
     if character in _CHINESE or character in _OLD_FORMS:

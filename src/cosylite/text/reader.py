@@ -130,10 +130,13 @@ class SentenceReader:
         ]
 
     def _hint(self, text: str) -> Lang | None:
-        """Language of text without letters: that of the text before, else English unless its marks are wide."""
-        if any(character.isalpha() for character in text):
-            return None
-        return self._last or ("en" if text.isascii() else None)
+        """Language of text whose letters say nothing: that of the text before, else English unless its marks are wide.
+
+        The letters of plain ASCII may all be units and codes (`2 x 3 = 6`, `3D`).
+        """
+        if text.isascii():
+            return self._last or "en"
+        return None if any(character.isalpha() for character in text) else self._last
 
     def _host(self, text: str, langs: list[Lang | None], start: int, end: int) -> Lang:
         """The language that reads Latin letters: Japanese or Korean read one or two words among their own as theirs.

@@ -64,7 +64,8 @@ _TITLES = _words(
     "vs v e.g i.e cf viz al approx ca dept est ext incl misc tel"
 )
 _BEFORE_NUMBERS = _words(
-    "no nos vol fig figs p pp ch chap sec art eq para pt op cl jan feb mar apr jun jul aug sep sept oct nov dec"
+    "no nos vol fig figs p pp ch chap sec art eq para pt op cl jan feb mar apr jun jul aug sep sept oct nov dec "
+    "eqs lat rm fl c"
 )
 _ENDINGS = _words("etc inc ltd co corp jr sr st ave blvd rd ln hwy bros a.m p.m u.s u.k u.n e.u d.c ph.d m.d b.a m.a")
 _STARTERS = _words(

@@ -20,13 +20,13 @@ _LETTER = (
     "\ufb00-\ufb06\U0001d400-\U0001d7cb"
 )
 _UNITS = (
-    "km/h|m/s|km²|m²|m³|cm²|km|cm|mm|nm|μm|µm|m|kg|mg|g|t|ml|mL|L|l|kW·?h|KWH|kW|MW|GW|W|V|A|mA|mAh|Hz|kHz|MHz|GHz|KB|MB|"
+    "mmHg|USD|EUR|GBP|JPY|CNY|RMB|HKD|KRW|km/h|m/s|km²|m²|m³|cm²|km|cm|mm|nm|μm|µm|m|kg|mg|g|t|ml|mL|L|l|kW·?h|KWH|kW|MW|GW|W|V|A|mA|mAh|Hz|kHz|MHz|GHz|KB|MB|"
     "GB|TB|Mbps|kbps|dB|dpi|ppm|rpm|kcal|cal|kPa|hPa|MPa|Pa|ms|s|h|min|hr|am|pm|AM|PM|px|x|X|C|F|[KMGB]"
 )
 _TOKEN = re.compile(
     r"(?P<url>https?://[!-~]+|www\.[\w\-./?=&%#~+]+|[A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)+)"
-    rf"|(?P<unit>(?<=[0-9０-９]) ?(?:{_UNITS})(?![{_LETTER}0-9]))"
-    rf"|(?P<code>(?<![{_LETTER}])(?:[A-Z]{{1,3}}-?[0-9]+[A-Z]?|v[0-9][0-9.]*|(?<=[0-9])[A-Z]{{1,2}}[0-9]*)(?![{_LETTER}]))"
+    rf"|(?P<unit>(?<=[0-9０-９万千百亿億만천백억]) ?(?:{_UNITS})(?![{_LETTER}0-9])|(?<=[%％])p(?![{_LETTER}]))"
+    rf"|(?P<code>(?<![{_LETTER}])(?:[A-Z]{{1,3}}-?[0-9]+[A-Z]?|v[0-9][0-9.]*|(?<=[0-9])[A-Z]{{1,2}}[0-9]*|No(?=\.?[0-9])|(?:US|HK|NT|CA|AU|NZ)(?=[$＄]))(?![{_LETTER}]))"
     rf"|(?P<en>[{_LETTER}][{_LETTER}\u0300-\u036f]*)"
     rf"|(?P<ja>[{_KANA}][{_KANA}\u3099\u309a]*)|(?P<ko>[{_HANGUL}]+)|(?P<han>[{_HAN}]+)",
     re.ASCII,

@@ -78,7 +78,7 @@ def _month_range(match: re.Match[str]) -> str:
 
 
 def _weekday(match: re.Match[str]) -> str:
-    return WEEKDAY_NAMES[match.group(1).lower()] + match.group(2)
+    return WEEKDAY_NAMES[match.group(1).lower()] + (match.group(2) or "")
 
 
 def _weekday_range(match: re.Match[str]) -> str:
@@ -228,6 +228,7 @@ def _lone_year(match: re.Match[str]) -> str | None:
 
 
 RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<=\d\d\d\d-\d\d-\d\d)T(?=\d\d:\d\d)"), lambda match: ", "),
     (re.compile(r"(?<![\w./-])(?P<y>[12]\d{3})(?P<s>[-/.])(?P<m>\d{1,2})(?P=s)(?P<d>\d{1,2})(?![\d/-])"), _iso),
     (
         re.compile(r"(?<![\w./-])(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d\d)(?![\d/-])"),
@@ -259,7 +260,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(rf"\b({_WEEKDAY})\.?{_TO}({_WEEKDAY})\b\.?"), _weekday_range),
     (re.compile(rf"\b({_WEEKDAY})(,)(?=\s+(?:January|February|March|April|May|June|July|August|Sep|Oct|Nov|Dec|"
         rf"the ))"), _weekday),
-    (re.compile(r"\b(Sat|Sun)\.(,)"), _weekday),
+    (re.compile(r"\b(Sat|Sun)(?:\.(,)|()(?=\s\d{1,2}(?::\d\d)?\s?(?:[-–]|[aApP]\.?[mM])))"), _weekday),
     (re.compile(r"\b(Mon|Tues?|Wed|Weds|Thu|Thurs?|Fri)\.()(?=\s|,)"), _weekday),
     (
         re.compile(rf"\b(?P<from>\d{{1,2}})(?::(?P<past>\d\d))?\s?(?P<first>[aApP]\.?[mM]\.?)?(?:{_TO}|\s+to\s+)"

@@ -115,6 +115,8 @@ def _plausible(unit: str, match: re.Match[str], lead: str, tail: str) -> bool:
         return match.group("gap") in ("", "-") or bool(match.group("dot")) or not re.match(r"\s+\w", tail)
     if unit == "s":
         return not re.search(r"(?i)\b(?:the|her|his|their|my|your|our|early|late|mid)[ -]$", lead)
+    if unit == "t" and "." in match.group("n"):
+        return True
     if unit in ("t", "l", "pt"):
         return match.group("gap") != ""
     return True
@@ -211,9 +213,11 @@ def _range(match: re.Match[str]) -> str:
 
 
 def _by(match: re.Match[str]) -> str | None:
+    sizes = re.findall(NUMBER, match.group())
+    if re.match(r"\s?=", after(match)):
+        return " times ".join(map(number, sizes))
     if "=" in after(match):
         return None
-    sizes = re.findall(NUMBER, match.group())
     unit = UNITS.get({'"': "in", "in.": "in"}.get(match["unit"] or "", match["unit"] or ""))
     words = " by ".join(pairs(size) if re.fullmatch(r"[1-9]\d{3}|720", size) else number(size) for size in sizes)
     return words + (f" {unit[1]}" if unit else "")
@@ -227,7 +231,7 @@ def _times(match: re.Match[str]) -> str:
 def _thousands(match: re.Match[str]) -> str | None:
     place = (
         r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|"
-        r"exit)\.?\s$"
+        r"exit|rm|fl|ste)\.?\s$"
     )
     if match.group(2) in "BKM" and re.search(place, before(match)):
         return None
@@ -289,7 +293,7 @@ RULES: tuple[Rule, ...] = (
                        rf"(?![\w'’])(?P<dot>(?<!\w\w\w\w\w)\.(?!\w))?"),
         _unit,
     ),
-    (re.compile(rf"(?<![\w.])({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|"
+    (re.compile(rf"(?<![\w.-])(?!\d{{5}})({_N})([kKMB])\b(?=[+]?(?:\s+[a-z]|\s*[.,!?]|\+|$))(?!\s+(?:run|race|video|monitor|"
         rf"tv|display|screen|"
                 r"resolution|TV))"), _thousands),
     (re.compile(rf"(?<![\w.])({_N})[x×](?![\w.])"), _times),

@@ -105,7 +105,8 @@ UNITS: dict[str, tuple[str, str]] = {
     "kN": ("kilonewton", "kilonewtons"), "hp": ("horsepower", "horsepower"), "mph": ("mile per hour", "miles per hour"),
     "kph": ("kilometer per hour", "kilometers per hour"), "kmh": ("kilometer per hour", "kilometers per hour"),
     "mpg": ("mile per gallon", "miles per gallon"), "rpm": ("revolution per minute", "revolutions per minute"),
-    "RPM": ("revolution per minute", "revolutions per minute"), "bpm": ("beat per minute", "beats per minute"),
+    "RPM": ("revolution per minute", "revolutions per minute"),
+    "mmHg": ("millimeter of mercury", "millimeters of mercury"), "bpm": ("beat per minute", "beats per minute"),
     "fps": ("frame per second", "frames per second"), "dpi": ("dot per inch", "dots per inch"),
     "ppi": ("pixel per inch", "pixels per inch"), "ppm": ("part per million", "parts per million"),
     "wpm": ("word per minute", "words per minute"), "px": ("pixel", "pixels"), "MP": ("megapixel", "megapixels"),
@@ -138,11 +139,31 @@ ABBREVIATIONS: dict[str, str] = {
     "refs": "references", "orig": "original", "pub": "published", "repr": "reprint", "para": "paragraph",
     "no": "number", "nos": "numbers", "qty": "quantity", "wt": "weight", "ht": "height", "yr": "year", "yrs": "years",
     "nr": "near", "viz": "namely", "cf": "compare", "ft": "Fort", "art": "article", "div": "division", "op": "opus",
-    "resp": "respectively", "cont": "continued", "tech": "technical", "alt": "altitude",
+    "resp": "respectively", "cont": "continued",
+    "lat": "latitude", "rm": "room", "fl": "floor", "tech": "technical", "alt": "altitude",
 }  # fmt: skip
 BARE = ("mr", "mrs", "ms", "vs", "approx", "dept", "govt", "tsp", "tbsp", "blvd", "hrs", "etc", "bldg", "intl", "qty")
 # Also common words: only before a digit or a capital letter.
-NEEDS_NUMBER = ("no", "nos", "fig", "figs", "eq", "eqs", "vol", "vols", "ch", "chap", "sec", "pp", "para", "art", "op")
+NEEDS_NUMBER = (
+    "no",
+    "nos",
+    "fig",
+    "figs",
+    "eq",
+    "eqs",
+    "vol",
+    "vols",
+    "ch",
+    "chap",
+    "sec",
+    "pp",
+    "para",
+    "art",
+    "op",
+    "lat",
+    "rm",
+    "fl",
+)
 NEEDS_NAME = ("gen", "col", "maj", "sen", "rep", "hon", "pres", "lt", "adm", "gov", "rev", "mt", "ft")
 AT_END = ("etc", "inc", "ltd", "corp", "co", "jr", "sr", "ave", "blvd", "rd", "ln", "hwy", "bros", "st", "dr")
 LETTER_SYMBOLS = {

@@ -130,6 +130,7 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<!\w)\.NET\b"), lambda match: "dot net"),
     (re.compile(r"\b([A-Za-z])\+\+"), lambda match: f"{match.group(1).upper()} plus plus"),
     (re.compile(r"(?<![\w.])@(\w+)"), _handle),
+    (re.compile(r"(?<![\w&])#(?=[A-Z]{1,3}-\d)"), lambda match: "number "),
     (re.compile(r"(?<![\w&])#(\w+)"), _hashtag),
     (
         re.compile(

@@ -166,6 +166,11 @@ def _version(match: re.Match[str]) -> str:
     return "テン".join(_digits(part) if len(part) > 2 else part for part in match.group().split("."))
 
 
+def _pressure(match: re.Match[str]) -> str | None:
+    before = match.string[max(0, match.start() - 8) : match.start()]
+    return f"{match[1]}の{match[2]}" if "血圧" in before else None
+
+
 def _long_number(match: re.Match[str]) -> str:
     return _digits(match.group())
 
@@ -199,6 +204,8 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<![\d.])(\d{4})[./-](\d{1,2})[./-](\d{1,2})(?![\d.])"), _date),
     (re.compile(r"(?<![\d./-])(\d{4})[/.](0?[1-9]|1[0-2])(?![\d./-])"), _year_month),
     (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})\s?[(（]([月火水木金土日])(?:曜日?)?[)）]"), _month_day),
+    (re.compile(r"(?<![一-龥])([月火水木金土日])(?=\d{1,2}[:：][0-5]\d)"), lambda match: f"{match[1]}曜"),
+    (re.compile(r"(?<=\d[:：][0-5]\d)\s?[-–]\s?(?=\d{1,2}[:：][0-5]\d)"), lambda match: "から"),
     (re.compile(r"(?<![\d:])(\d{1,2})[:：]([0-5]\d)(?:[:：]([0-5]\d))?(?![\d:])"), _time),
     (re.compile(r"(?<!\d)(\d+)\s?[:：]\s?(\d+)(?!\d)"), lambda match: f"{match[1]}対{match[2]}"),
     (re.compile(r"〒\s?(\d{3})-?(\d{4})(?!\d)"), _postcode),
@@ -212,12 +219,14 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (re.compile(r"(?<![\d-])(?:0\d{1,3}-\d{2,4}-\d{3,4}|\d{2,6}(?:-\d{2,7}){2,})(?!\d)"), _groups),
     (re.compile(r"(?<!\d)110(?=番(?![目線地号]))"), lambda match: "ヒャクトー"),
+    (re.compile(r"(?<!\d)(\d{2,3})\s?/\s?(\d{2,3})(?!\d)"), _pressure),
     (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[½⅓⅔¼¾⅕⅛]"), _single_fraction),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|[千万億兆]|百万|千万)?"), _money),
     (re.compile(rf"(?:(時速|秒速|風速)\s?)?(?<![\d.])({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
     (re.compile(rf"(?<![\d.])([-−–])?({_NUMBER})\s?(?:℉|°F)"), _fahrenheit),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
+    (re.compile(rf"(?<=\d[千万億兆])\s?({_any_of(UNITS)})(?![A-Za-z])"), lambda match: UNITS[match[1]]),
     (re.compile(rf"(?<=[\d年月日時分秒人個円回歳度本枚名割ルトム])\s?{_RANGE}\s?(?=[\d前後])"), lambda match: "から"),
     (re.compile(rf"(?<=曜){_RANGE}|(?<=曜日){_RANGE}|(?<=円){_RANGE}(?![\d¥])"), lambda match: "から"),
     (re.compile(rf"([月火水木金土]){_RANGE}([火水木金土日])(?![一-龥])"), _weekdays),

@@ -138,6 +138,10 @@ def _single_fraction(match: re.Match[str]) -> str:
     return f"{sino(bottom)}분의 {sino(top)}" if bottom else sino(top)
 
 
+def _pressure(match: re.Match[str]) -> str | None:
+    return f"{sino(match[1])}에 {sino(match[2])}" if re.search("혈압[^,.]{0,6}$", _left(match)) else None
+
+
 def _score(match: re.Match[str]) -> str:
     return f"{sino(match[1])} 대 {sino(match[2])}"
 
@@ -193,8 +197,8 @@ def _hyphen(match: re.Match[str]) -> str:
         re.match(r"\s?(?:쪽|페이지|분|시간|일|명|개|년|월|세|살|도|도씨|주|회|원|만|%)", after)
     ):
         return f"{first}에서 {second}"
-    if re.search("(?:스코어|점수|경기)[가-힣 ]*$", _left(match)) or re.match(
-        r"(?:로|으로)\s?(?:이|승|패|졌|역전|완승|완패|앞)", after
+    if re.search("(?:스코어|점수|경기|전반|후반|세트|연장|이겼|이긴|졌|승리|패배)[가-힣 ]*$", _left(match)) or re.match(
+        r"(?:로|으로)?\s?(?:이[기겼긴]|승|패|무승부|졌|지고|역전|완승|완패|앞)", after
     ):
         return f"{sino(first)} 대 {sino(second)}"
     return f"{sino(first)} 다시 {sino(second)}"
@@ -261,6 +265,7 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (re.compile(r"(?<![\d.])(\d{4}|(?<=['’])\d{2})[./-]\s?(\d{1,2})[./-]\s?(\d{1,2})(?!\d)\.?(?=[^\d]|$)"), _date),
     (re.compile(r"(?<![\d.-])(\d{4})[./-](0[1-9]|1[0-2])(?![\d.-])"), _year_month),
+    (re.compile(r"(?<=\d:[0-5]\d)\s?[-–]\s?(?=\d{1,2}:[0-5]\d)"), lambda match: "에서 "),
     (re.compile(r"(?<![\d:])(\d{1,2}):([0-5]\d)(?::([0-5]\d))?(?![\d:])"), _time),
     (re.compile(r"(?<!\d)(\d+)\s?:\s?(\d+)(?!\d)"), _score),
     (re.compile(r"\+\d{1,3}[- ]?\(?\d{1,4}\)?(?:[- ]?\d{3,4}){1,3}(?!\d)"), _groups),
@@ -279,7 +284,11 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"([1-4])/4\s?분기"), lambda match: f"{sino(match[1])}사분기"),
     (re.compile(r"(\d{1,2})/(\d{1,2})\s?[(（]([월화수목금토일])(?:요일)?[)）]"), _month_day),
     (re.compile(r"\d{1,2}\.\d{1,2}(?=\s?(?:전쟁|혁명|민주|광복절|절(?![가-힣])|사태|사변|운동|참전))"), _commemoration),
+    (re.compile(r"(?<!\d)(\d{2,3})\s?/\s?(\d{2,3})(?!\d)"), _pressure),
     (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
+    (re.compile(rf"({_NUMBER})\^(\d+)"), lambda match: f"{match[1]}의 {sino(match[2])}제곱"),
+    (re.compile(r"(?<![\dA-Za-z가-힣)²³ ])\+(?=\d)"), lambda match: "플러스 "),
+    (re.compile(r"(?<=[가-힣]\s)\+(?=\d)"), lambda match: "플러스 "),
     (re.compile("[¼-¾⅐-⅞]"), _single_fraction),
     (re.compile(r"(?<!\d)\d+(?:[·ㆍ‧]\d+)+"), _commemoration),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|천|만|억|조|백만|천만)?"), _money),
@@ -290,6 +299,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}"), _version),
     (re.compile(r"(?<![\d-])\d+(?:-\d+){2,}(?!\d)"), _chain),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),
+    (re.compile(rf"(?<=\d[천만억조])\s?({_any_of(UNITS)})(?![A-Za-z])"), lambda match: f" {UNITS[match[1]]}"),
     (re.compile(r"(?<=\d)[-−–](?=\d+\s?=)"), lambda match: " 빼기 "),
     (re.compile(r"(?<![\d.])(\d+)-(\d+)(?![\d.])"), _hyphen),
     (re.compile(r"(?<=[\d²³)A-Za-z가-힣])\s?=\s?(?=[-−\d(A-Za-z±√가-힣])"), _equals),

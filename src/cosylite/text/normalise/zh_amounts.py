@@ -12,7 +12,10 @@ _N = rf"(?:{NUMBER})"
 _TO = r"\s*(?:-|–|—|~|～|∼|〜|−)+\s*"
 _CHINESE_SCALE = "[百千万萬亿億]*"
 _FREE = r"(?<![0-9.,A-Za-z])"
-_MINUS = r"(?:(?<![0-9A-Za-z一-鿿%)）])[-−]|(?<=[为為是至到从從达達跌降约約於于零])[-−]|−)"
+_MINUS = (
+    r"(?:(?<![0-9A-Za-z一-鿿%)）])[-−]|(?<=[为為是至到从從达達跌降约約於于零])[-−]"
+    r"|(?<=[一-鿿])[-−](?=[0-9]+(?:\.[0-9]+)?\s?[%％‰万亿億元℃])|−)"
+)
 
 
 def _any(names: dict[str, str]) -> str:
@@ -36,7 +39,11 @@ _ARC = re.compile(rf"(?P<d>{_N})\s?°(?:\s?(?P<m>[0-9]{{1,2}})\s?[′'](?:\s?(?P
 _MINUTES = re.compile(r"(?<![0-9.])(?P<m>[0-9]{1,3})\s?[′']\s?(?P<s>[0-9]{1,2})\s?(?:″|\"|''|”)")
 _MIXED_FRACTION = re.compile(r"(?<![0-9.,/])(?P<w>[0-9]+)[ +](?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,3})(?![0-9/])")
 _FRACTION = re.compile(r"(?<![0-9.,/])(?P<a>[0-9]+)\s?[/／⁄]\s?(?P<b>[0-9]+)(?![0-9/.])")
-_PRESSURE = re.compile(r"(?P<head>血压[^0-9，。]{0,6})(?P<a>[0-9]{2,3})\s?/\s?(?P<b>[0-9]{2,3})")
+_PRESSURE = re.compile(r"(?P<head>血压[^0-9，。]{0,6})(?P<a>[0-9]{2,3})\s?/\s?(?P<b>[0-9]{2,3})(?P<u>\s?mmHg)?")
+_FIGURE = re.compile(
+    r"(?:(?<=[图圖表题題])|(?<=公式))(?P<a>[0-9]{1,2})[-–](?P<b>[0-9]{1,2})(?![0-9\-.%个個人天年月日次元分])"
+)
+_PAGES = re.compile(r"(?<=[Pp])(?P<a>[0-9]{1,4})[-–~～](?P<b>[0-9]{1,4})(?=页|頁)")
 _RATIO = re.compile(r"(?<![0-9.:：])[0-9]+(?:\.[0-9]+)?(?:\s?[:：∶]\s?[0-9]+(?:\.[0-9]+)?)+(?![0-9:：])")
 _SCORE = re.compile(
     r"(?P<head>(?:比分|以|战成|打成|领先|落后|[胜负平]|总分)[^0-9，。,;；]{0,6})(?P<a>[0-9]{1,3})\s?[-–—−]\s?(?P<b>[0-9]{1,3})(?![0-9.])(?!\s?(?:%|天|年|个|人|元|岁|次|倍|周|月|小时|分钟))"
@@ -94,6 +101,11 @@ def _money(match: re.Match[str]) -> str:
 def _money_code(match: re.Match[str]) -> str:
     word = CURRENCIES[match["c"]]
     return _counted(match["n"], match["s"] or word) + match["s"] + word
+
+
+def _pressure(match: re.Match[str]) -> str:
+    unit = UNITS["mmHg"] if match["u"] else ""
+    return f"{match['head']}{cardinal(match['a'])}、{cardinal(match['b'])}{unit}"
 
 
 def _part(number: str, sign: str) -> str:
@@ -174,7 +186,9 @@ _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ", "-0123456789n
 
 RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile(r"(?<![0-9])24/7(?![0-9])"), "二十四七"),
-    (_PRESSURE, lambda match: f"{match['head']}{cardinal(match['a'])}、{cardinal(match['b'])}"),
+    (_FIGURE, lambda match: f"{cardinal(match['a'])}杠{cardinal(match['b'])}"),
+    (_PAGES, lambda match: f"{cardinal(match['a'])}到{cardinal(match['b'])}"),
+    (_PRESSURE, _pressure),
     (_MONEY, _money),
     (_MONEY_CODE, _money_code),
     (_PERCENT_RANGE, _percent_range),

@@ -30,7 +30,9 @@ _BORN = re.compile(r"(?<![0-9.,])(?P<y>[0-9][05])(?=后(?![来面天悔期退])|
 _MONTH_DAY = re.compile(r"(?<![0-9.\-/])(?P<m>[1-9]|1[0-2])·(?P<d>[1-9]|[12][0-9]|3[01])(?![0-9])")
 _DAY_RANGE = re.compile(rf"(?<![0-9.])(?P<a>[0-9]{{1,2}})(?P<n>[月日号號]){_TO}(?=[0-9]{{1,2}}[月日号號])")
 _LEADING_ZERO = re.compile(r"(?<![0-9.])0(?=[1-9][月日号號])")
-_CLOCK_RANGE = re.compile(rf"(?<=[0-9]){_TO}(?=[0-9]{{1,2}}[:：][0-5][0-9])")
+_CLOCK_RANGE = re.compile(
+    rf"(?<=[0-9点时半分]){_TO}(?=(?:凌晨|清晨|早上?|上午|中午|下午|傍晚|晚上?|次日)?[0-9]{{1,2}}(?:[:：][0-5][0-9]|[点时]))"
+)
 _ZERO = re.compile(r"(?<=[点點时時分])0(?P<d>[1-9])(?=[分秒])")
 _HALF = r"(?P<half>\s?(?:[AaPp]\.?[Mm]\.?)(?![A-Za-z]))?"
 _CLOCK = re.compile(
@@ -40,6 +42,7 @@ _HOUR = re.compile(r"(?<![0-9.:])(?P<h>1[0-2]|0?[1-9])\s?(?P<half>[AaPp]\.?[Mm]\
 _SCORED = re.compile(
     r"(?:比分|比数|以|战成|戰成|打成|领先|落后|战胜|击败|大胜|险胜|[胜负勝負平]|比例|比率|配比|按|总分)[^0-9，。,;；]{0,6}$"
 )
+_WON = re.compile("(?:获胜|战胜|击败|大胜|险胜|取胜|胜出|领先|落后|战平|逆转|惜败|告负|不敌)")
 _LASTED = re.compile(r"(?:成绩|用时|时长|耗时|长达|历时|播放)[^0-9，。,;；]{0,4}$")
 
 
@@ -65,7 +68,7 @@ def _year(match: re.Match[str]) -> str:
 
 def _clock(match: re.Match[str]) -> str | None:
     before = match.string[max(match.start() - 16, 0) : match.start()]
-    if _SCORED.search(before) and not match["s"]:
+    if not match["s"] and (_SCORED.search(before) or _WON.match(match.string, match.end())):
         return None
     hour, minute, second = match["h"], match["m"], match["s"]
     if _LASTED.search(before):
