@@ -1,5 +1,6 @@
 """The commands that speak and inspect, on the tiny bundle."""
 
+import functools
 import io
 import json
 import os
@@ -186,6 +187,14 @@ def test_text_that_is_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str
     failed(capsys, 2, "UTF-8")
 
 
+def test_times_that_cannot_be_written_are_found_out_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.wav"
+    for target in (tmp_path / "none" / "a.srt", tmp_path):
+        assert say("Hello there.", "-o", str(path), "--srt", str(target)) == 5
+        failed(capsys, 5, "cannot write", str(target))
+    assert not path.exists()
+
+
 def test_missing_bundle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["say", "hi", "--bundle", str(tmp_path)]) == 3
     failed(capsys, 3, "bundle.json")
@@ -202,7 +211,9 @@ def test_interrupting_leaves_a_playable_file(tmp_path: Path, name: str, size: in
     path, text = tmp_path / f"a.{name}", tmp_path / "book.txt"
     text.write_text("This is one of very many sentences of a book. " * 5000, encoding="utf-8")
     command = [*COMMAND, "say", "--file", str(text), "-o", str(path), "--srt", str(tmp_path / "a.srt"), *MODEL]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Under nohup or as a background job the tests ignore SIGINT, and a child would inherit that.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     deadline = time.monotonic() + 60
     while not (path.exists() and path.stat().st_size > size) and time.monotonic() < deadline:
         time.sleep(0.05)
