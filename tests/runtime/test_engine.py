@@ -312,3 +312,15 @@ def test_sentences_for_a_service(tts: TTS) -> None:
         stream = joined(list(engine.speak_sentence(sentence, options, chunk_frames=6)))
         np.testing.assert_allclose(stream.samples, chunk.samples, atol=1e-4)
         assert chunk.words == stream.words and chunk.is_last
+
+
+@pytest.mark.parametrize("text", [None, 5, b"bytes"])
+def test_text_must_be_text(tts: TTS, text: str) -> None:
+    with pytest.raises(InputError, match="text must be") as caught:
+        tts.say(text)
+    assert caught.value.code == "invalid_text"
+
+
+def test_many_texts_must_be_many(tts: TTS) -> None:
+    with pytest.raises(InputError, match="list of texts"):
+        tts.say_many("hello")

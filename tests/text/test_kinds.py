@@ -33,6 +33,8 @@ ko | 0-0 무승부 | 영 대 영 무승부
 ko | 전년 대비 +53% | 전년 대비 플러스 오십삼 퍼센트
 ko | 토 10:00-14:00 영업 | 토 열 시에서 십사 시 영업
 ko | 혈압은 120/80 | 혈압은 백이십에 팔십
+ko | 답은 5*6, 15+, ~5, 5<6, 12 > 7 | 답은 오 곱하기 육, 십오 플러스, 약 오, 오는 육보다 작다, 십이는 칠보다 크다
+ko | 기온은 -5℃~-6℃ | 기온은 영하 오 도에서 영하 육 도
 ko | 5번가에서 10만km | 오 번가에서 십만 킬로미터
 """
 
@@ -48,3 +50,23 @@ def test_reading(frontend: Frontend, case: str) -> None:
     spans = [span for sentence in frontend.analyse(written) for span in sentence.spans]
     assert {span.span.lang for span in spans} == {lang}
     assert "".join(span.normalised for span in spans).replace("〇", "零") == spoken
+
+
+SIGNS = (
+    "+5 5+ ±5 5% -5% 5.5 5-6 5~6 5:6 15:30:20 5/6 2½ 5² 5^4 5×6 5*6 5<6 $5 $5.50 €5 ¥5 ₩5000 5USD 5km² -5℃~-6℃ "
+    "#5 v5.6 1e5 5,000"
+)
+TEMPLATES = {"en": "It was {} there.", "zh": "这是{}的。", "ja": "これは{}です。", "ko": "이것은 {} 입니다."}
+
+
+@pytest.mark.parametrize("written", SIGNS.split())
+@pytest.mark.parametrize("lang", [*TEMPLATES])
+def test_no_digit_and_no_sign_is_dropped(frontend: Frontend, lang: str, written: str) -> None:
+    text = TEMPLATES[lang].format(written)
+    sentences = frontend.analyse(text)
+    words = [word for sentence in sentences for word in sentence.words if word.symbols]
+    spoken = {place for word in words for place in range(word.start, word.end)}
+    said = [i for i, character in enumerate(text) if character.isnumeric() or character in "+±%$€¥₩"]
+    assert spoken.issuperset(said)
+    normalised = "".join(span.normalised for sentence in sentences for span in sentence.spans)
+    assert not set("+^%$€¥₩=<>*~±×²½℃") & set(normalised)

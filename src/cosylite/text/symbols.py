@@ -4,7 +4,7 @@ The inventory is that of Kokoro-82M v1.0 (Apache-2.0), whose phoneme strings the
 five symbols for the tense consonants of Korean, which the teacher's alphabet cannot write.
 """
 
-PUNCTUATION = ";:,.!?—…\"()“”"
+PUNCTUATION = ';:,.!?—…"()“”'
 STRESS_AND_LENGTH = "ˈˌː"
 TONES = "→↗↓↘"
 TENSE = {"ᴋ": "k", "ᴛ": "t", "ᴘ": "p", "ᴄ": "ʨ", "ꜱ": "s"}

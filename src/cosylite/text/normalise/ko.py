@@ -212,6 +212,11 @@ def _equals(match: re.Match[str]) -> str:
     return ("은 " if last and coda_of(last) else "는 ") if last else " 는 "
 
 
+def _comparison(match: re.Match[str]) -> str:
+    last = decimal(match[1]).strip()[-1]
+    return f"{match[1]}{'은' if coda_of(last) else '는'} {match[3]}보다 {'작다' if match[2] == '<' else '크다'}"
+
+
 def _operator(match: re.Match[str]) -> str:
     return {"+": " 더하기 ", "-": " 빼기 ", "−": " 빼기 ", "–": " 빼기 ", "×": " 곱하기 ", "x": " 곱하기 "}.get(
         match[1], " 나누기 "
@@ -293,7 +298,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<!\d)\d+(?:[·ㆍ‧]\d+)+"), _commemoration),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|천|만|억|조|백만|천만)?"), _money),
     (re.compile(rf"(?<![\d.])({_NUMBER})\s?{_RANGE}\s?({_NUMBER})"), _range),
-    (re.compile(rf"(?<=[%가-힣A-Za-z℃]){_RANGE}\s?(?=[\d월화수목금토일])"), lambda match: "에서 "),
+    (re.compile(rf"(?<=[%가-힣A-Za-z℃]){_RANGE}\s?(?=[-−\d월화수목금토일])"), lambda match: "에서 "),
     (re.compile(rf"(?<=[시분초일월년트]){_RANGE}\s?(?=[가-힣])"), lambda match: "에서 "),
     (re.compile(rf"(?<=\d)([시분일월년]?){_RANGE}"), lambda match: match[1] + "부터"),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}"), _version),
@@ -302,10 +307,14 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(rf"(?<=\d[천만억조])\s?({_any_of(UNITS)})(?![A-Za-z])"), lambda match: f" {UNITS[match[1]]}"),
     (re.compile(r"(?<=\d)[-−–](?=\d+\s?=)"), lambda match: " 빼기 "),
     (re.compile(r"(?<![\d.])(\d+)-(\d+)(?![\d.])"), _hyphen),
+    (re.compile(rf"({_NUMBER})\s?([<>])\s?({_NUMBER})"), _comparison),
+    (re.compile(r"(?<=\d)\s?\*\s?(?=\d)"), lambda match: " 곱하기 "),
+    (re.compile(r"(?<=\d)\+(?!\s?\d)"), lambda match: " 플러스"),
+    (re.compile(rf"(?<![\d가-힣A-Za-z]){_RANGE}(?=\d)"), lambda match: "약 "),
     (re.compile(r"(?<=[\d²³)A-Za-z가-힣])\s?=\s?(?=[-−\d(A-Za-z±√가-힣])"), _equals),
     (re.compile(r"(?<=[\d²³)xy])\s?([+×÷−–x]|(?<=\s)-(?=\s))\s?(?=[\d(xy])"), _operator),
     (re.compile(r"(?<![\d가-힣A-Za-z])[-−–](?=\d)"), lambda match: "마이너스 "),
-    (re.compile(r"\+(?=\d)"), lambda match: "플러스 "),
+    (re.compile(r"\+\s?(?=\d)"), lambda match: "플러스 "),
     (re.compile(r"(?<![\d.])0\d+(?!\.)(?=\D|$)(?![월일시분초])"), lambda match: digits(match.group())),
     (re.compile(_NUMBER, re.ASCII), _number),
     (re.compile(f"[{re.escape(''.join(SIGNS))}]"), lambda match: SIGNS[match.group()]),
