@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import os
 import sys
 import time
 from collections.abc import Generator, Iterable
@@ -14,7 +15,7 @@ from cosylite.cli.outputs import Outputs, open_outputs
 from cosylite.cli.progress import Progress
 from cosylite.cli.text_input import add_text_arguments, text_pieces
 from cosylite.cli.timings import WRITERS, Timings, write_timings
-from cosylite.errors import InputError
+from cosylite.errors import InputError, OutputError
 
 DEFAULT_OUTPUT = "speech.wav"
 _WHOLE_PIECES = 32
@@ -82,6 +83,7 @@ def _say(args: argparse.Namespace) -> int:
     if path == "":
         raise InputError("--output needs a file name, or - for standard output", code="usage", param="output")
     text = _text(args)
+    _check_folders(args)
     outputs, timings = open_outputs(path, args.format, 24000, play=args.play), Timings()
     tts = load_tts(args)
     stream = tts.engine.stream(text, options, args.chunk_frames)
@@ -146,6 +148,21 @@ def _size(args: argparse.Namespace) -> int | None:
         except OSError:
             return None
     return None if args.text == "-" else len(args.text.encode("utf-8", "replace"))
+
+
+def _check_folders(args: argparse.Namespace) -> None:
+    """Find out before a long text is spoken that its times could not be written.
+
+    Raises:
+        OutputError: a folder is missing or not writable.
+    """
+    for kind in WRITERS:
+        target = getattr(args, kind)
+        if target is None:
+            continue
+        if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
+            reason = "it is a folder" if target.is_dir() else "its folder is missing or may not be written to"
+            raise OutputError(f"cannot write {target}: {reason}", code="cannot_write", param=kind)
 
 
 def _write_all_timings(args: argparse.Namespace, timings: Timings) -> None:

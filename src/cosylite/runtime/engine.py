@@ -78,6 +78,8 @@ class Engine:
 
     def say_many(self, texts: Sequence[str], options: SynthesisOptions) -> list[Speech]:
         """Several texts together, in order; each equal to `say` of it."""
+        if isinstance(texts, str):
+            raise InputError("say_many takes a list of texts, not one", code="invalid_text", param="texts")
         tasks = [list(self._tasks(text, options, self._choice(text, options), PLANNED_TOGETHER)) for text in texts]
         rendered = self.render([task for group in tasks for task in group], [_voicing(options)] * sum(map(len, tasks)))
         samples = iter(rendered)
@@ -158,7 +160,7 @@ class Engine:
         return first + self._render_group(model, plans[half:], voicings[half:])
 
     def _choice(self, text: str | Iterable[str], options: SynthesisOptions) -> VoiceChoice:
-        if not isinstance(text, Iterable):
+        if not isinstance(text, Iterable) or isinstance(text, (bytes, bytearray)):
             raise InputError(
                 f"text must be a string or pieces of text, not {type(text).__name__}", code="invalid_text", param="text"
             )
