@@ -52,6 +52,9 @@ _GOES_ON = "とっをがはのにもだな，、,"
 """What follows a quotation within the sentence, directly behind the closing mark."""
 _LAST_WORD = re.compile(r"[^\s\"'“‘(\[（「]+$")
 _NEXT_WORD = re.compile(r"[A-Za-z']+")
+_ROMAN = re.compile(r"(?:[IVX]{2,}|[VX])(?![\w'])")
+_INITIALS = re.compile(r"[A-HJ-Z]|[A-Z](?:\.[A-Z])+")
+_ZONES = frozenset({"GMT", "UTC", "EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT", "CET", "ET", "CT", "PT"})
 _WRAPPED_LINE = 50
 
 
@@ -65,7 +68,7 @@ _TITLES = _words(
 )
 _BEFORE_NUMBERS = _words(
     "no nos vol fig figs p pp ch chap sec art eq para pt op cl jan feb mar apr jun jul aug sep sept oct nov dec "
-    "eqs lat rm fl c"
+    "eqs lat rm fl c rte"
 )
 _ENDINGS = _words("etc inc ltd co corp jr sr st ave blvd rd ln hwy bros a.m p.m u.s u.k u.n e.u d.c ph.d m.d b.a m.a")
 _STARTERS = _words(
@@ -193,10 +196,13 @@ def _stop_ends(text: str, match: re.Match[str], final: bool) -> bool | None:
     if word.isdigit():
         return bool(text[: match.start() - len(word)].strip())
     if lower in _BEFORE_NUMBERS:
-        return not after.isdigit() and lower not in {"p", "pp", "fig", "figs"}
+        roman = _ROMAN.match(text, match.end())
+        if roman and roman.end() == len(text) and not final:
+            return None
+        return not (after.isdigit() or roman) and lower not in {"p", "pp", "fig", "figs"}
     if lower in _TITLES:
         return False
-    initial = len(word) == 1 and word.isupper() and word != "I"
+    initial = lower not in _ENDINGS and _INITIALS.fullmatch(word) is not None
     if not (initial or lower in _ENDINGS):
         return True
     following = _NEXT_WORD.match(text, match.end())
@@ -204,5 +210,7 @@ def _stop_ends(text: str, match: re.Match[str], final: bool) -> bool | None:
         return not initial
     if following.end() == len(text) and not final:
         return None
+    if following[0] in _ZONES:
+        return False
     starter = following[0].lower() in _STARTERS
     return starter or lower in {"etc", "a.m", "p.m"}

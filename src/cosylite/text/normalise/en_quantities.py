@@ -230,7 +230,7 @@ def _times(match: re.Match[str]) -> str:
 
 def _thousands(match: re.Match[str]) -> str | None:
     place = (
-        r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|block|flat|no|line|row|"
+        r"(?i)\b(?:apt|apartment|room|suite|unit|gate|seat|class|section|building|platform|level|zone|grade|bay|pier|lot|block|flat|no|line|row|"
         r"exit|rm|fl|ste)\.?\s$"
     )
     if match.group(2) in "BKM" and re.search(place, before(match)):
@@ -286,6 +286,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?:\s?(?P<unit>{_SIZE})(?!\w))?(?!\.?\d)"), _by),
     (re.compile(r"(?<![\w./])(\d+)[ -](\d{1,2})[/⁄](\d{1,3})(?![\w/])"), _mixed),
     (re.compile(r"(?:(?<!\d)(\d++)\s?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞⅐⅑⅒])"), _vulgar),
+    (re.compile(r"(?<![\w./])(\d+\.\d+)/(\d+)(?![\w/]|\.\d)"), lambda m: f"{number(m[1])} out of {number(m[2])}"),
     (re.compile(r"(?<![\w./])(\d+)[/⁄](\d+)(?:(?:th|rd|nd)s?)?(?![\w/]|\.\d)"), _fraction),
     (
         re.compile(rf"{_ranged(f'(?:{_UNIT})?')}(?P<gap>\s?|-)(?P<unit>{_UNIT})(?P<power>[²³]|\^?[23](?!\d))?"

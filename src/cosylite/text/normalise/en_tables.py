@@ -140,7 +140,7 @@ ABBREVIATIONS: dict[str, str] = {
     "no": "number", "nos": "numbers", "qty": "quantity", "wt": "weight", "ht": "height", "yr": "year", "yrs": "years",
     "nr": "near", "viz": "namely", "cf": "compare", "ft": "Fort", "art": "article", "div": "division", "op": "opus",
     "resp": "respectively", "cont": "continued",
-    "lat": "latitude", "rm": "room", "fl": "floor", "tech": "technical", "alt": "altitude",
+    "lat": "latitude", "rte": "route", "rm": "room", "fl": "floor", "tech": "technical", "alt": "altitude",
 }  # fmt: skip
 BARE = ("mr", "mrs", "ms", "vs", "approx", "dept", "govt", "tsp", "tbsp", "blvd", "hrs", "etc", "bldg", "intl", "qty")
 # Also common words: only before a digit or a capital letter.

@@ -20,6 +20,7 @@ from cosylite.text.normalise.en_tables import (
 )  # fmt: skip
 
 _GREEK = "".join(LETTER_SYMBOLS)
+_NUMBER_WORD = re.compile(r"\s+(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty)\b")
 
 
 def _like(model: str, words: str) -> str:
@@ -38,7 +39,10 @@ def _abbreviation(match: re.Match[str]) -> str | None:
     rest = after(match)
     if key not in ABBREVIATIONS:
         return None
-    if key in NEEDS_NUMBER and not re.match(r"\s*(?:\d|[A-Z]\b|[IVX]+\b)", rest):
+    numbered = re.match(r"\s*(?:\d|[A-Z]\b|[IVX]+\b)", rest) or (
+        key != "no" and match.group().endswith(".") and _NUMBER_WORD.match(rest)
+    )
+    if key in NEEDS_NUMBER and not numbered:
         return None
     if key in NEEDS_NAME and not re.match(r"\s+[A-Z]", rest):
         return None

@@ -152,7 +152,7 @@ def _hyphen(match: re.Match[str]) -> str:
         "(?:で|の)?(?:勝|負|敗|逆転|引き分け|完封|快勝|勝利)", after
     ):
         return f"{match[1]}対{match[2]}"
-    if len(match[1]) == len(match[2]) == 4 or re.match("[分時日人年月名歳個本枚頁円度ページ%]", after):
+    if len(match[1]) == len(match[2]) == 4 or re.match("[分時日人年月名歳個本枚頁円度ページ%]|シーズン", after):
         return f"{match[1]}から{match[2]}"
     return f"{match[1]}の{match[2]}"
 
@@ -223,6 +223,7 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile("[½⅓⅔¼¾⅕⅛]"), _single_fraction),
     (re.compile(rf"({_any_of(MONEY)})\s?({_NUMBER})([KkMB](?![A-Za-z])|[千万億兆]|百万|千万)?"), _money),
+    (re.compile(r"(?<=\d)[xX](?=\d)"), lambda match: "かける"),
     (re.compile(rf"(?:(時速|秒速|風速)\s?)?(?<![\d.])({_NUMBER})\s?(km/h|m/s|km/s)(?![A-Za-z])"), _speed),
     (re.compile(rf"(?<![\d.])([-−–])?({_NUMBER})\s?(?:℉|°F)"), _fahrenheit),
     (re.compile(rf"(?<![\d.])([-−–](?=\d))?({_NUMBER})\s?({_any_of(UNITS)})(?![A-Za-z])"), _unit),

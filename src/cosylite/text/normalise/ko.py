@@ -193,8 +193,10 @@ def _hyphen(match: re.Match[str]) -> str:
     """`10-20분` is a range, `2-1로 이겼다` a score, `12-3번지` an address."""
     first, second = match[1], match[2]
     after = _right(match)
-    if len(first) == len(second) == 4 or (
-        re.match(r"\s?(?:쪽|페이지|분|시간|일|명|개|년|월|세|살|도|도씨|주|회|원|만|%)", after)
+    if (
+        len(first) == len(second) == 4
+        or re.match(r"\s?(?:시즌|학년)", after)
+        or (re.match(r"\s?(?:쪽|페이지|분|시간|일|명|개|년|월|세|살|도|도씨|주|회|원|만|%)", after))
     ):
         return f"{first}에서 {second}"
     if re.search("(?:스코어|점수|경기|전반|후반|세트|연장|이겼|이긴|졌|승리|패배)[가-힣 ]*$", _left(match)) or re.match(
@@ -290,8 +292,13 @@ _RULES: tuple[_Rule, ...] = (
     (re.compile(r"(\d{1,2})/(\d{1,2})\s?[(（]([월화수목금토일])(?:요일)?[)）]"), _month_day),
     (re.compile(r"\d{1,2}\.\d{1,2}(?=\s?(?:전쟁|혁명|민주|광복절|절(?![가-힣])|사태|사변|운동|참전))"), _commemoration),
     (re.compile(r"(?<!\d)(\d{2,3})\s?/\s?(\d{2,3})(?!\d)"), _pressure),
+    (
+        re.compile(r"(?<![\d.])(\d+\.\d+)\s?/\s?(\d+)(?![\d.])"),
+        lambda match: f"{sino(match[2])}분의 {decimal(match[1])}",
+    ),
     (re.compile(r"(?<!\d)(\d+)\s?/\s?(\d+)"), _fraction),
     (re.compile(rf"({_NUMBER})\^(\d+)"), lambda match: f"{match[1]}의 {sino(match[2])}제곱"),
+    (re.compile(r"(?<=\d)[xX](?=\d)"), lambda match: " 곱하기 "),
     (re.compile(r"(?<![\dA-Za-z가-힣)²³ ])\+(?=\d)"), lambda match: "플러스 "),
     (re.compile(r"(?<=[가-힣]\s)\+(?=\d)"), lambda match: "플러스 "),
     (re.compile("[¼-¾⅐-⅞]"), _single_fraction),

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from cosylite.text.aligned import Replacement
-from cosylite.text.normalise.zh_numbers import cardinal
+from cosylite.text.normalise.zh_numbers import cardinal, digits
 from cosylite.text.normalise.zh_tables import CURRENCIES, MEASURES, SCALES, UNITS
 
 NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
@@ -40,6 +40,7 @@ _MINUTES = re.compile(r"(?<![0-9.])(?P<m>[0-9]{1,3})\s?[′']\s?(?P<s>[0-9]{1,2}
 _MIXED_FRACTION = re.compile(r"(?<![0-9.,/])(?P<w>[0-9]+)[ +](?P<a>[0-9]{1,2})/(?P<b>[0-9]{1,3})(?![0-9/])")
 _FRACTION = re.compile(r"(?<![0-9.,/])(?P<a>[0-9]+)\s?[/／⁄]\s?(?P<b>[0-9]+)(?![0-9/.])")
 _PRESSURE = re.compile(r"(?P<head>血压[^0-9，。]{0,6})(?P<a>[0-9]{2,3})\s?/\s?(?P<b>[0-9]{2,3})(?P<u>\s?mmHg)?")
+_HEIGHT = re.compile(r"(?<=[0-9]米)(?P<n>[0-9]{1,2})(?![0-9.米厘個个人分秒])")
 _FIGURE = re.compile(
     r"(?:(?<=[图圖表题題])|(?<=公式))(?P<a>[0-9]{1,2})[-–](?P<b>[0-9]{1,2})(?![0-9\-.%个個人天年月日次元分])"
 )
@@ -186,6 +187,7 @@ _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ", "-0123456789n
 
 RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (re.compile(r"(?<![0-9])24/7(?![0-9])"), "二十四七"),
+    (_HEIGHT, lambda match: digits(match["n"])),
     (_FIGURE, lambda match: f"{cardinal(match['a'])}杠{cardinal(match['b'])}"),
     (_PAGES, lambda match: f"{cardinal(match['a'])}到{cardinal(match['b'])}"),
     (_PRESSURE, _pressure),

@@ -15,7 +15,8 @@ _SINCE_ZERO = re.compile(r"(?:(?<=公元前)|(?<=公元))(?P<y>[0-9]+)(?=年)")
 _TITLE = re.compile(r"(?<=[《（(])(?P<y>(?:19|20)[0-9]{2})(?=[》）)])")
 _NINETIES = re.compile(r"(?<![0-9])(?P<y>(?:19|20)[0-9]0)'?s(?![A-Za-z])")
 _FESTIVAL = re.compile(r"(?<![0-9.])(?P<y>12\.12|11\.11|6\.18|3\.15|9\.11)(?=大促|购物|晚会|事件|活动|狂欢|促销)")
-_SEASON = re.compile(r"(?<![0-9])(?P<a>(?:19|20)[0-9]{2})[-/](?P<b>[0-9]{2})(?=赛季|賽季|学年|學年|财年)")
+_SEASON = re.compile(r"(?<![0-9])(?P<a>(?:19|20)[0-9]{2})[-/](?P<b>[0-9]{2})(?=赛季|賽季|学年|學年|财年|年)")
+_WEEKDAYS = re.compile(r"(?<=[周期][一二三四五六日天])\s*[-–—~～]+\s*(?=(?:周|星期)[一二三四五六日天])")
 _YEARS = re.compile(
     rf"(?<![0-9.])(?P<a>(?:1[0-9]|20|21)[0-9]{{2}})(?P<n>年?){_TO}(?P<b>(?:1[0-9]|20|21)[0-9]{{2}})(?=年|学年|學年|赛季|财年|届|级|间|期|[）)])"
 )
@@ -118,6 +119,7 @@ RULES: tuple[tuple[re.Pattern[str], Replacement], ...] = (
     (_FESTIVAL, _year),
     (_NINETIES, lambda match: digits(match["y"]) + "年代"),
     (_SEASON, lambda match: digits(match["a"]) + "到" + digits(match["b"])),
+    (_WEEKDAYS, "到"),
     (_YEARS, _years),
     (_YEAR_MONTH, _year_month),
     (_DECADE, _year),
