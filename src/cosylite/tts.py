@@ -5,10 +5,12 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from cosylite.audio.values import AudioChunk, Speech
+from cosylite.errors import BundleError
 from cosylite.options import SynthesisOptions, Voice
 
 if TYPE_CHECKING:
     from cosylite.runtime.engine import Engine
+    from cosylite.runtime.speaker import Speaker
     from cosylite.text.lexicon import Lexicon
 
 
@@ -51,21 +53,38 @@ class TTS:
         lexicon: "Mapping[str, str] | Lexicon | None" = None,
         default_han: Literal["zh", "ja"] = "zh",
     ) -> None:
-        from cosylite.runtime.engine import load_engine
+        from cosylite.runtime.speaker import load_speaker
 
-        self.engine: Engine = load_engine(
+        self.speaker: Speaker = load_speaker(
             bundle, device=device, devices=devices, threads=threads, lexicon=lexicon, default_han=default_han
         )
 
     @property
     def voices(self) -> tuple[Voice, ...]:
         """Voices of the bundle."""
-        return self.engine.voices
+        return self.speaker.voices
 
     @property
     def sample_rate(self) -> int:
         """Samples per second of everything that is said."""
-        return self.engine.model.bundle.manifest.sample_rate
+        return self.speaker.sample_rate
+
+    @property
+    def engine(self) -> "Engine":
+        """The engine of a nano bundle, with more than speaking.
+
+        Raises:
+            BundleError: the bundle is of another family.
+        """
+        from cosylite.runtime.engine import Engine
+
+        if not isinstance(self.speaker, Engine):
+            raise BundleError(
+                "this works with nano bundles only so far; bundles of CosyVoice speak through TTS and `cosylite say`",
+                code="unsupported_family",
+                param="bundle",
+            )
+        return self.speaker
 
     def say(
         self,
@@ -89,7 +108,7 @@ class TTS:
         Raises:
             InputError: the text or an option cannot be used.
         """
-        return self.engine.say(text, SynthesisOptions(voice, lang, speed, seed, **more))
+        return self.speaker.say(text, SynthesisOptions(voice, lang, speed, seed, **more))
 
     def stream(
         self,
@@ -110,7 +129,7 @@ class TTS:
             voice, lang, speed, seed, more: as in `say`.
             chunk_frames: frames of 20 ms to compute at a time; None: few at first, then more.
         """
-        return self.engine.stream(text, SynthesisOptions(voice, lang, speed, seed, **more), chunk_frames)
+        return self.speaker.stream(text, SynthesisOptions(voice, lang, speed, seed, **more), chunk_frames)
 
     def say_many(
         self,
@@ -122,4 +141,4 @@ class TTS:
         **more: Unpack[MoreOptions],
     ) -> list[Speech]:
         """Speak several texts together: faster than one after the other. Results are in order."""
-        return self.engine.say_many(texts, SynthesisOptions(voice, lang, speed, seed, **more))
+        return self.speaker.say_many(texts, SynthesisOptions(voice, lang, speed, seed, **more))

@@ -30,24 +30,30 @@ def run(args: argparse.Namespace) -> int:
         for bundle in bundles:
             print(bundle["name"])
             for key, value in bundle.items():
-                if key != "name" and value not in (None, {}):
+                if key != "name" and value not in (None, {}, []):
                     print(f"    {key:<10} {' '.join(value) if isinstance(value, list) else value}")
     return 0
 
 
 def _describe(folder: Path) -> dict[str, Any]:
-    from cosylite.runtime.bundle import load_bundle
+    from cosylite.runtime.bundle import family_of, load_bundle
+    from cosylite.runtime.family.kinds import FAMILIES
+    from cosylite.runtime.family.manifest import FamilyManifest, read_manifest
 
     try:
-        manifest = load_bundle(folder).manifest
+        manifest = read_manifest(folder) if family_of(folder) in FAMILIES else load_bundle(folder).manifest
     except BundleError as error:
         return {"name": folder.name, "path": str(folder), "problem": str(error)}
+    if isinstance(manifest, FamilyManifest):
+        languages, voices = [], list(manifest.voices)
+    else:
+        languages, voices = list(manifest.languages), [voice.name for voice in manifest.voices.list]
     return {
         "name": folder.name,
         "family": manifest.family,
         "revision": manifest.revision,
-        "languages": list(manifest.languages),
-        "voices": [voice.name for voice in manifest.voices.list],
+        "languages": languages,
+        "voices": voices,
         "megabytes": round(sum(file.bytes for file in manifest.files.values()) / 1e6, 2),
         "licence": manifest.licence,
         "path": str(folder),

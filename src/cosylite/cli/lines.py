@@ -18,7 +18,7 @@ from cosylite.errors import InputError, OutputError
 from cosylite.options import SynthesisOptions
 
 if TYPE_CHECKING:
-    from cosylite.runtime.engine import Engine
+    from cosylite.runtime.speaker import Speaker
 
 TOGETHER = 32
 """Lines that are spoken together; bounds the memory."""
@@ -39,12 +39,12 @@ def say_lines(args: argparse.Namespace) -> int:
     if first is None:
         raise InputError("the text has no line to speak: give at least one", code="empty_text", param="text")
     _make_folder(folder)
-    engine = load_tts(args).engine
+    speaker = load_tts(args).speaker
     start, progress = time.perf_counter(), Progress(None, quiet=args.quiet)
     files, seconds, code = 0, 0.0, 0
     try:
         for window in _windows(itertools.chain([first], lines)):
-            for number, outcome in _speak(engine, window, options):
+            for number, outcome in _speak(speaker, window, options):
                 if isinstance(outcome, InputError):
                     progress.close()
                     print(f"cosylite: line {number}: {outcome}", file=sys.stderr)
@@ -94,17 +94,17 @@ def _windows(lines: Iterator[tuple[int, str]]) -> Iterator[list[tuple[int, str]]
 
 
 def _speak(
-    engine: "Engine", window: list[tuple[int, str]], options: SynthesisOptions
+    speaker: "Speaker", window: list[tuple[int, str]], options: SynthesisOptions
 ) -> Iterator[tuple[int, Speech | InputError]]:
     """Speech of every line, together; one by one where a line of them cannot be spoken."""
     try:
-        speeches = engine.say_many([text for _, text in window], options)
+        speeches = speaker.say_many([text for _, text in window], options)
     except InputError as error:
         if len(window) == 1:
             yield window[0][0], error
             return
         for line in window:
-            yield from _speak(engine, [line], options)
+            yield from _speak(speaker, [line], options)
         return
     for (number, _), speech in zip(window, speeches, strict=True):
         yield number, speech

@@ -84,9 +84,9 @@ def _say(args: argparse.Namespace) -> int:
         raise InputError("--output needs a file name, or - for standard output", code="usage", param="output")
     text = _text(args)
     _check_folders(args)
-    outputs, timings = open_outputs(path, args.format, 24000, play=args.play), Timings()
     tts = load_tts(args)
-    stream = tts.engine.stream(text, options, args.chunk_frames)
+    outputs, timings = open_outputs(path, args.format, tts.sample_rate, play=args.play), Timings()
+    stream = tts.speaker.stream(text, options, args.chunk_frames)
     start = time.perf_counter()
     progress = Progress(_size(args), quiet=args.quiet)
     try:

@@ -17,8 +17,11 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 def run(args: argparse.Namespace) -> int:
     """Print the voices; raises BundleError where the bundle cannot be used."""
-    from cosylite.runtime.bundle import load_bundle
+    from cosylite.runtime.bundle import family_of, find_bundle, load_bundle
+    from cosylite.runtime.family.kinds import FAMILIES
 
+    if family_of(find_bundle(args.bundle)) in FAMILIES:
+        return _list_presets(args)
     voices = load_bundle(args.bundle).manifest.voices
     defaults = {
         voice.name: [use for use, name in voices.default.items() if name == voice.name] for voice in voices.list
@@ -35,4 +38,17 @@ def run(args: argparse.Namespace) -> int:
         languages = " ".join(voice.languages)
         default = f"  default for {', '.join(defaults[voice.name])}" if defaults[voice.name] else ""
         print(f"{voice.name:<{width}}  {voice.gender:<6}  native {voice.native}  reads {languages}{default}")
+    return 0
+
+
+def _list_presets(args: argparse.Namespace) -> int:
+    """Print the preset speakers of a CosyVoice bundle, of which only the names are known."""
+    from cosylite.runtime.bundle import find_bundle
+    from cosylite.runtime.family.manifest import read_manifest
+
+    names = read_manifest(find_bundle(args.bundle)).voices
+    if args.json:
+        print(json.dumps({"voices": [{"name": name} for name in names]}, ensure_ascii=False, indent=1))
+        return 0
+    print("\n".join(names) if names else "this bundle has no preset speakers")
     return 0

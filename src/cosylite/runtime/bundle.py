@@ -179,6 +179,16 @@ def load_bundle(name: str | os.PathLike[str]) -> Bundle:
     return Bundle(path, manifest)
 
 
+def family_of(path: Path) -> str | None:
+    """The family that the manifest of a bundle names; None where it cannot be read, which loading reports."""
+    try:
+        data = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        return None
+    family = data.get("family") if isinstance(data, dict) else None
+    return family if isinstance(family, str) else None
+
+
 def damaged(path: Path, problem: str) -> BundleError:
     """The error for a bundle with a problem."""
     return BundleError(

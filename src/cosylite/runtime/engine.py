@@ -50,6 +50,11 @@ class Engine:
         listed = self.model.bundle.manifest.voices.list
         return tuple(Voice(spec.name, spec.gender, spec.native, spec.languages) for spec in listed)
 
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second."""
+        return self.model.bundle.manifest.sample_rate
+
     def frontend(self, options: SynthesisOptions) -> Frontend:
         """The frontend for these options."""
         return self._forgiving if options.skip_unknown else self._frontend
@@ -243,6 +248,14 @@ def _groups(lengths: Sequence[int], workers: int, most_rows: int, most_frames: i
     return groups
 
 
+def check_threads(threads: int | None) -> None:
+    """Raise InputError unless None or a number of threads that makes sense."""
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise InputError(
+            f"threads must be between 1 and {MAX_THREADS}, not {threads}", code="out_of_range", param="threads"
+        )
+
+
 def load_engine(
     bundle: str | os.PathLike[str],
     *,
@@ -260,10 +273,7 @@ def load_engine(
             code="unknown_stage",
             param="devices",
         )
-    if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise InputError(
-            f"threads must be between 1 and {MAX_THREADS}, not {threads}", code="out_of_range", param="threads"
-        )
+    check_threads(threads)
     model = NanoModel(load_bundle(bundle), device=device, devices=devices, threads=threads)
     frontend = Frontend(lexicon, default_han)
     return Engine(model, frontend, frontend.forgiving())

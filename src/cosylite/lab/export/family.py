@@ -27,7 +27,7 @@ from cosylite.lab.models.lm import TransformerLM
 from cosylite.lab.models.noise import flow_noise, vocoder_noise
 from cosylite.lab.models.stages import control_ids
 from cosylite.runtime.bundle import MANIFEST
-from cosylite.runtime.family.manifest import TOKENIZER, FlowSpec, TokenSpec, VocoderSpec
+from cosylite.runtime.family.manifest import TOKENIZER, VOICES, FlowSpec, TokenSpec, VocoderSpec
 from cosylite.runtime.family.model import load_family
 from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE
 from cosylite.text.family.tokenizers import pack
@@ -126,6 +126,12 @@ def vocoder_spec(model: FamilyModel) -> VocoderSpec:
     )
 
 
+def speakers(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
+    """Vectors (size,) of the preset speakers; those saved with a prompt are of another kind."""
+    entries = checkpoint.speakers.items()
+    return {name: entry["embedding"].float().flatten().numpy() for name, entry in entries if "embedding" in entry}
+
+
 def fixed_noises(config: FamilyConfig) -> dict[str, NDArray[np.float32]]:
     """The first 30 s of the noises that the official model draws once."""
     found: dict[str, Tensor] = {}
@@ -165,7 +171,7 @@ def export_family(
             folder = Path(scratch) / "bundle"
             folder.mkdir()
             _write_files(checkpoint, folder, precision, report)
-            facts = _facts(checkpoint.model, name, licence)
+            facts = _facts(checkpoint.model, name, licence) | {"voices": list(speakers(checkpoint))}
             whole = write_manifest(folder, facts | {"measured": {"precision": precision}})
             report("compare with PyTorch")
             found = compare(load_family(folder), checkpoint.model, precision)
@@ -198,6 +204,10 @@ def _write_files(checkpoint: Checkpoint, folder: Path, precision: Precision, rep
     for stage, graph in graphs(checkpoint.model, precision).items():
         report(f"write {stage}.onnx")
         graph.save(folder / f"{stage}.onnx")
+    presets = speakers(checkpoint)
+    report(f"{len(presets)} preset speakers: {', '.join(presets) or 'none'}")
+    if presets:
+        np.save(folder / f"{VOICES}.npy", np.stack(list(presets.values())))
     report("write tables")
     for table, values in (tables(checkpoint.model) | fixed_noises(checkpoint.config)).items():
         np.save(folder / f"{table}.npy", values)

@@ -1,10 +1,11 @@
 """The official families, and what is fixed in their code rather than in their settings."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 Family = Literal["v1", "v2", "v3"]
 """v1 is CosyVoice-300M (also -SFT, -Instruct), v2 is CosyVoice2-0.5B, v3 is Fun-CosyVoice3-0.5B."""
+FAMILIES: tuple[Family, ...] = get_args(Family)
 
 SILENT_TOKENS: Mapping[Family, frozenset[int]] = {
     "v1": frozenset(),

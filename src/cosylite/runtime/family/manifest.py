@@ -27,7 +27,9 @@ TABLES: dict[Family, tuple[str, ...]] = {
 }
 """What the runtime looks up or multiplies by itself; each lies in a .npy file of its name."""
 TOKENIZER = "tokenizer.xz"
-"""The vocabulary, as `text.family.tokenizers.pack` writes it; toys may lack it."""
+"""The vocabulary, as `text.family.tokenizers.pack` writes it; toys of v2 and v3 may lack it."""
+VOICES = "voices"
+"""Vectors (voices, size) of the preset speakers, in a .npy file of this name; a bundle without speakers has none."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class FamilyManifest:
     tokens: TokenSpec
     flow: FlowSpec
     vocoder: VocoderSpec
+    voices: tuple[str, ...]
+    """Preset speakers, in the order of the rows of their vectors."""
     files: dict[str, FileSpec]
     measured: dict[str, Any]
 
@@ -119,6 +123,8 @@ def read_manifest(path: Path) -> FamilyManifest:
     manifest = record(FamilyManifest, data, lambda problem: damaged(path, f"{MANIFEST}: {problem}"))
     needed = [f"{name}.onnx" for name in STAGES[manifest.family]]
     needed += [f"{name}.npy" for name in (*TABLES[manifest.family], *FIXED[manifest.family])]
+    needed += [TOKENIZER] if manifest.family == "v1" else []
+    needed += [f"{VOICES}.npy"] if manifest.voices else []
     for name in needed:
         if name not in manifest.files:
             raise damaged(path, f"{MANIFEST} lists no {name}")

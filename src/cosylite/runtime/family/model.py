@@ -8,9 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cosylite.runtime.bundle import damaged
 from cosylite.runtime.family.decode import OFFICIAL_LIMITS, ControlIds, Limits, Prompt, Rows, decode
 from cosylite.runtime.family.flow import EDGE_FRAMES, cosine_times, euler, euler_steps, resize, segments, target_frames
-from cosylite.runtime.family.manifest import STAGES, FamilyManifest, FlowSpec, TokenSpec, VocoderSpec, read_manifest
+from cosylite.runtime.family.manifest import (
+    STAGES,
+    VOICES,
+    FamilyManifest,
+    FlowSpec,
+    TokenSpec,
+    VocoderSpec,
+    read_manifest,
+)
 from cosylite.runtime.family.memory import Memory
 from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE, Noises
 from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
@@ -306,6 +315,8 @@ class FamilyModel:
     flow: Flow
     vocoder: Vocoder
     noises: Noises
+    voices: Array
+    """(voices, size): vectors of the preset speakers that the manifest names."""
 
 
 def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) -> FamilyModel:
@@ -337,4 +348,7 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     vocoder = Vocoder(manifest.vocoder, manifest.flow.mel, stages["pitch"], stages["vocoder"], source)
     fixed = {name: table(name) for name in FIXED[manifest.family]}
     noises = Noises(manifest.flow.mel, source.config.sines, fixed.get(FLOW), fixed.get(SOURCE))
-    return FamilyModel(manifest, lm, flow, vocoder, noises)
+    voices = table(VOICES) if manifest.voices else np.zeros((0, 1), np.float32)
+    if voices.ndim != 2 or len(voices) != len(manifest.voices):
+        raise damaged(path, f"{VOICES}.npy must have one row for every voice")
+    return FamilyModel(manifest, lm, flow, vocoder, noises, voices)
