@@ -21,6 +21,8 @@ T = TypeVar("T")
 Source = Callable[[int, int], str]
 """The text as typed between two positions."""
 
+_HANJA_GLOSS = re.compile("(?<=[가-힣])[(（][一-鿿]{1,10}[)）]")
+"""Chinese characters that repeat a Korean word: 사고(思考). They are not read."""
 _LATIN = re.compile(r"[A-Za-z]+")
 _FEW_WORDS = re.compile(r" *[^\W_][\w.&'’+#-]*(?: [^\W_][\w.&'’+#-]*)? *")
 _MARKS = {"，": ",", "、": ",", "；": ";", "：": ":", "。": ".", "｡": ".", "！": "!", "？": "?", "–": "—", "―": "—"}
@@ -123,6 +125,9 @@ class SentenceReader:
                 if forced is None:
                     self._last = span.lang
                     self._han = span.lang if span.lang in ("zh", "ja") else self._han
+            if forced is None:
+                for gloss in _HANJA_GLOSS.finditer(part):
+                    found[gloss.start() : gloss.end()] = [None] * len(gloss.group())
             langs.extend(found)
         return [
             style.reading.lang if style.reading and style.reading.lang else lang
