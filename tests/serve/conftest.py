@@ -74,7 +74,7 @@ class Live:
         self._socket = config.bind_socket()
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
 
     def __enter__(self) -> "Live":
         self._thread.start()
@@ -86,7 +86,9 @@ class Live:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
-        self._thread.join()
+        self._thread.join(15)
+        if self._thread.is_alive():
+            raise RuntimeError("the server did not stop")
 
 
 @pytest.fixture
