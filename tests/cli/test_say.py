@@ -195,6 +195,24 @@ def test_times_that_cannot_be_written_are_found_out_first(tmp_path: Path, capsys
     assert not path.exists()
 
 
+def test_file_names_that_the_terminal_does_not_know(tmp_path: Path) -> None:
+    path = tmp_path / "你好.wav"
+    result = subprocess.run(
+        [*COMMAND, "say", "Hi.", "-o", str(path), *MODEL],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert path.exists() and b"??.wav" in result.stdout
+
+
+def test_closed_standard_output(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["voices", "--bundle", str(TINY)]) == 0
+    assert say("Hi.", "-o", "-") == 5
+    assert "standard output is closed" in capsys.readouterr().err
+
+
 def test_missing_bundle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["say", "hi", "--bundle", str(tmp_path)]) == 3
     failed(capsys, 3, "bundle.json")

@@ -40,10 +40,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Errors that cosylite knows become one line on stderr."""
+    # The terminal may not know every character of a file name; printing it must not fail.
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
     try:
         args = build_parser().parse_args(argv)
         code: int = args.run(args)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None where it was closed before the start
+            sys.stdout.flush()
         return code
     except CosyliteError as error:
         print(f"cosylite: error: {' '.join(str(error).split())}", file=sys.stderr)

@@ -27,6 +27,8 @@ class PipeOutput:
     """Standard output, encoded; every chunk goes out at once."""
 
     def __init__(self, format: str, sample_rate: int, stream: BinaryIO | None = None) -> None:
+        if stream is None and sys.stdout is None:
+            raise OutputError("standard output is closed", code="cannot_write", param="output")
         self._stream = stream or sys.stdout.buffer
         self._encoder = Encoder(format, sample_rate)
 
