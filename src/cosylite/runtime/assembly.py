@@ -26,7 +26,7 @@ FADE = 60
 CLAUSE_SILENCE = 0.4
 """Share of the silence between sentences that follows a part of a long one."""
 
-LONGEST_LAST_SOUND = 4800
+LONGEST_LAST_SOUND = 2880
 """Samples that the last sound is taken to last at most: models count the silence that ends a sentence to that sound."""
 
 _EVERYTHING = 2**62
