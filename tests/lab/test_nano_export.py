@@ -85,3 +85,8 @@ def test_columns_are_quantised_within_half_a_step() -> None:
     weight = np.random.default_rng(0).standard_normal((40, 7)).astype(np.float32) * np.arange(1, 8, dtype=np.float32)
     values, scale = quantise_columns(weight)
     assert np.abs(values * scale - weight).max(0).tolist() <= (scale / 2 + 1e-6).tolist()
+
+
+def test_no_path_of_the_machine_gets_into_a_graph(graphs) -> None:  # type: ignore[no-untyped-def]
+    for _, model, _ in graphs.values():
+        assert str(Path(__file__).parents[2]).encode() not in model.SerializeToString()

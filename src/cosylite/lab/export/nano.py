@@ -115,4 +115,16 @@ def export(graph: Graph, path: Path) -> onnx.ModelProto:
     if program is None:
         raise BundleError("the exporter gave no graph", code="export_failed")
     program.save(str(path), external_data=False)
-    return onnx.load(str(path))
+    model = without_traces(onnx.load(str(path)))
+    onnx.save(model, str(path))
+    return model
+
+
+def without_traces(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without what the exporter notes of its own run: source lines and folders of this machine."""
+    graph = model.graph
+    del graph.value_info[:]
+    for part in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        part.ClearField("metadata_props")
+        part.ClearField("doc_string")
+    return model
