@@ -67,6 +67,7 @@ class Live:
             log_config=None,
             lifespan="on",
             timeout_graceful_shutdown=1,
+            loop="asyncio",
             ws_max_size=1 << 20,
             root_path=changes.get("root_path", ""),
         )
