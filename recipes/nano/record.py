@@ -1,6 +1,6 @@
 """Step 8 of the nano recipe: write what the benchmarks measured into the bundle's manifest.
 
-    python recipes/nano/record.py --bundle src/cosylite/bundles/nano --speed speed.json --quality quality.json
+python recipes/nano/record.py --bundle src/cosylite/bundles/nano --speed speed.json --quality quality.json
 """
 
 import argparse

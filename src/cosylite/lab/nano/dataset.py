@@ -15,7 +15,7 @@ from cosylite.errors import InputError
 from cosylite.lab.nano.config import FeatureStatistics
 from cosylite.text.symbols import SYMBOLS
 
-VOICES = ("jm_kumo", "jf_nezumi", "jf_alpha", "af_heart", "am_michael", "zf_xiaoxiao", "zm_yunxi")
+VOICES = ("jm_kumo", "jf_nezumi", "jf_alpha", "af_heart", "am_michael", "zf_xiaoxiao", "zm_yunxi", "af_bella")
 """Voices in the order of their rows in the embedding; new ones are appended."""
 _IDS = {symbol: i + 1 for i, symbol in enumerate(SYMBOLS)}
 

