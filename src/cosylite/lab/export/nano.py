@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from cosylite.errors import BundleError
+from cosylite.lab.export.quantise import constant_products
 from cosylite.lab.nano.acoustic import AcousticModel, FlowDecoder, TextEncoder
 from cosylite.lab.nano.config import BINS, FRAME_CHANNELS, MEL_BANDS
 from cosylite.lab.nano.vocoder import Vocoder
@@ -116,8 +117,22 @@ def export(graph: Graph, path: Path) -> onnx.ModelProto:
         raise BundleError("the exporter gave no graph", code="export_failed")
     program.save(str(path), external_data=False)
     model = without_traces(onnx.load(str(path)))
+    name_products(model, graph.module)
     onnx.save(model, str(path))
     return model
+
+
+def name_products(model: onnx.ModelProto, module: nn.Module) -> None:
+    """Name every product with the matrix of a linear layer after that layer, which is found by its values."""
+    names: dict[bytes, list[str]] = {}
+    for name, layer in module.named_modules():
+        if isinstance(layer, nn.Linear):
+            key = layer.weight.detach().T.contiguous().numpy().tobytes()
+            names.setdefault(key, []).append(name.removeprefix("encoder.").removeprefix("decoder."))
+    for matrix in constant_products(model):
+        found = names.get(matrix.weight.tobytes())
+        if found:
+            matrix.node.name = found.pop(0)
 
 
 def without_traces(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -24,10 +24,12 @@ class TextEncoder(nn.Module):
         self.voice_in = nn.Linear(config.voice_width, width)
         self.voice_out = nn.Linear(config.voice_width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(config.encoder_convs))
-        self.spread = nn.ModuleList(nn.Linear(5 * width, 2 * width) for _ in range(config.encoder_convs))
-        self.gather = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(config.encoder_convs))
+        inner = config.encoder_conv_hidden or 2 * width
+        self.spread = nn.ModuleList(nn.Linear(5 * width, inner) for _ in range(config.encoder_convs))
+        self.gather = nn.ModuleList(nn.Linear(inner, width) for _ in range(config.encoder_convs))
+        size = config.encoder_head_size or width // config.encoder_heads
         self.layers = nn.ModuleList(
-            TransformerLayer(width, config.encoder_hidden, config.encoder_heads, config.dropout)
+            TransformerLayer(width, config.encoder_hidden, config.encoder_heads, size, config.dropout)
             for _ in range(config.encoder_layers)
         )
         self.norm = nn.LayerNorm(width)

@@ -87,22 +87,23 @@ def rotary(x: Tensor) -> Tensor:
 class TransformerLayer(nn.Module):
     """Pre-norm self-attention with rotary positions and a feed-forward network."""
 
-    def __init__(self, width: int, hidden: int, heads: int, dropout: float) -> None:
+    def __init__(self, width: int, hidden: int, heads: int, head_size: int, dropout: float) -> None:
         super().__init__()
         self.heads = heads
+        inner = heads * head_size
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv = nn.Linear(width, 3 * width)
-        self.out = nn.Linear(width, width)
+        self.qkv = nn.Linear(width, 3 * inner)
+        self.out = nn.Linear(inner, width)
         self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         """`x` (B, N, C); `bias` (B, 1, 1, N) is added to the attention scores (large negative at padding)."""
-        batch, count, width = x.shape
+        batch, count, _ = x.shape
         q, k, v = self.qkv(self.norm1(x)).reshape(batch, count, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         q, k = rotary(q), rotary(k)
         scores = (q @ k.transpose(-1, -2)) * (q.shape[-1] ** -0.5) + bias.to(q.dtype)
-        mixed = (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).reshape(batch, count, width)
+        mixed = (scores.softmax(-1).to(v.dtype) @ v).transpose(1, 2).reshape(batch, count, -1)
         x = x + self.dropout(self.out(mixed))
         result: Tensor = x + self.dropout(self.down(F.silu(self.up(self.norm2(x)))))
         return result

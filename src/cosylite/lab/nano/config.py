@@ -18,7 +18,11 @@ class AcousticConfig:
     encoder_width: int = 192
     encoder_hidden: int = 768
     encoder_heads: int = 4
+    encoder_head_size: int | None = None
+    """None: width / heads; pruned models have fewer heads of the same size."""
     encoder_convs: int = 2
+    encoder_conv_hidden: int | None = None
+    """None: twice the width."""
     encoder_layers: int = 4
     decoder_width: int = 256
     decoder_hidden: int = 512
