@@ -1,6 +1,8 @@
 """Step 5 of the nano recipe: train text encoder, durations and flow-matching decoder. Resumable.
 
-python recipes/nano/train_acoustic.py --work build/nano --steps 20000
+    python recipes/nano/train_acoustic.py --work build/nano --steps 20000
+
+`--start-from` begins with the averaged weights of another checkpoint, which may know fewer voices.
 """
 
 import argparse
@@ -45,6 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--save-minutes", type=float, default=5)
+    parser.add_argument("--start-from", type=Path, default=None, help="checkpoint whose weights a new training takes")
     return parser.parse_args()
 
 
@@ -93,6 +96,15 @@ def endless(work: Path, manifests: tuple[str, ...], most_frames: int, seed: int)
             yield batch, len(examples)
 
 
+def start_from(model: AcousticModel, path: Path) -> None:
+    """Take the averaged weights of the checkpoint at `path`; voices it does not know begin as the mean of its own."""
+    weights = torch.load(path, weights_only=True)["average"]
+    known = weights["voices.weight"]
+    missing = len(model.voices.weight) - len(known)
+    weights["voices.weight"] = torch.cat([known, known.mean(0, keepdim=True).expand(missing, -1)])
+    model.load_state_dict(weights)
+
+
 def main() -> None:
     """Train until `--steps`."""
     args = arguments()
@@ -102,11 +114,13 @@ def main() -> None:
     stats: FeatureStatistics = load_statistics(args.work, [])
     torch.manual_seed(0)
     model = AcousticModel(AcousticConfig(symbols=len(SYMBOLS), voices=len(VOICES)))
+    path = args.work / "acoustic.pt"
+    if args.start_from is not None and not path.exists():
+        start_from(model, args.start_from)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} million parameters", flush=True)
     average = Average(model)
     optimiser = torch.optim.AdamW(model.parameters(), args.rate, betas=(0.9, 0.98), weight_decay=0.01)
     schedule = Schedule(args.rate, 500, args.steps)
-    path = args.work / "acoustic.pt"
     step = 0
     parts = {"model": model, "average": average.model, "optimiser": optimiser}
     if path.exists():

@@ -1,6 +1,10 @@
 """Step 4 of the nano recipe: train the vocoder on the teacher's speech. Resumable; a checkpoint every few minutes.
 
-python recipes/nano/train_vocoder.py --work build/nano --steps 12000 --adversarial-from 5000
+    python recipes/nano/train_vocoder.py --work build/nano --steps 12000 --adversarial-from 5000
+
+Last phase, on mels that the acoustic model predicts (`predict.py` writes them), the other crops on the teacher's:
+
+    python recipes/nano/train_vocoder.py --work build/nano --steps 15000 --predicted 0.7
 """
 
 import argparse
@@ -13,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from cosylite.lab.nano.config import FeatureStatistics, VocoderConfig
@@ -37,6 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--save-minutes", type=float, default=5)
+    parser.add_argument("--predicted", type=float, default=0.0, help="share of crops that read predicted mels")
     parser.add_argument("--rescan", type=int, default=200, help="steps after which new utterances are looked for")
     return parser.parse_args()
 
@@ -57,6 +63,14 @@ def speak(model: Vocoder, batch: CropBatch) -> Tensor:
     late = 2 * model.config.lookahead
     samples = waveform(spectrum[:, late:].float())
     return samples[:, WARM * 480 : samples.shape[1] - TAIL * 480]
+
+
+def predicted_mels(
+    folder: Path, examples: list[Example], share: float, rng: random.Random
+) -> dict[str, NDArray[np.float16]]:
+    """Predicted mels of about `share` of `examples`, as far as `folder` has them."""
+    paths = [folder / f"{e.name}.npy" for e in examples if rng.random() < share]
+    return {path.stem: np.load(path) for path in paths if path.exists()}
 
 
 def main() -> None:
@@ -88,7 +102,9 @@ def main() -> None:
         if step % args.rescan == 0:
             examples += load_new(args.work, known, tuple(args.manifests))
         rng = random.Random(step)
-        batch = crop_batch(rng.choices(examples, k=args.batch), stats, args.frames, model.config.lookahead, rng)
+        chosen = rng.choices(examples, k=args.batch)
+        mels = predicted_mels(args.work / "predicted", chosen, args.predicted, rng)
+        batch = crop_batch(chosen, stats, args.frames, model.config.lookahead, rng, mels)
         set_rate(optimiser, schedule.rate(step))
         made = speak(model, batch)
         losses: dict[str, Tensor] = {

@@ -1,10 +1,13 @@
 """Crops of speech for the vocoder: mel, pitch, excitation and the samples they should become."""
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from cosylite.lab.nano.config import FeatureStatistics
@@ -42,9 +45,17 @@ def excitation_spectra(
 
 
 def crop_batch(
-    examples: list[Example], stats: FeatureStatistics, frames: int, lookahead: int, rng: random.Random
+    examples: list[Example],
+    stats: FeatureStatistics,
+    frames: int,
+    lookahead: int,
+    rng: random.Random,
+    predicted: Mapping[str, NDArray[np.float16]] = MappingProxyType({}),
 ) -> CropBatch:
-    """Random crops with `frames` judged frames each; utterances that are too short are padded with their edges."""
+    """Random crops with `frames` judged frames each; utterances that are too short are padded with their edges.
+
+    `predicted` has normalised log-mels (T, 80) by utterance, which are taken instead of the teacher's.
+    """
     rows: list[tuple[np.ndarray, ...]] = []
     whole = WARM + frames + TAIL
     for example in examples:
@@ -52,6 +63,7 @@ def crop_batch(
         start = rng.randint(0, max(0, count - whole))
         index = np.clip(np.arange(start, start + whole + lookahead), 0, count - 1)
         normal = normalised_frames(example, stats)[index]
+        mel = predicted[example.name][index].astype(np.float32) if example.name in predicted else normal[:, :80]
         voicing = example.voicing[index[:whole]].astype(np.float32)
         spectra = excitation_spectra(example.pitch[index[:whole]], voicing, lookahead, rng.randrange(2**31))
         pitch = normal[:, 80:] * np.array([1, 0.5], np.float32) + np.array([0, 0.5], np.float32)
@@ -59,5 +71,5 @@ def crop_batch(
         samples = np.zeros(frames * HOP, np.float32)
         piece = example.samples[first : first + frames * HOP].astype(np.float32) / 32767
         samples[: len(piece)] = piece
-        rows.append((normal[:, :80], pitch, *spectra, samples))
+        rows.append((mel, pitch, *spectra, samples))
     return CropBatch(*(torch.from_numpy(np.stack(parts)).float() for parts in zip(*rows, strict=True)))
