@@ -20,6 +20,7 @@ from cosylite.lab.export.family_check import Difference, compare
 from cosylite.lab.export.family_flow import flow_graphs
 from cosylite.lab.export.family_lm import lm_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
+from cosylite.lab.export.family_voices import follows_instructions, write_voices
 from cosylite.lab.export.graph import GraphWriter, Precision
 from cosylite.lab.models.config import DiTConfig, FamilyConfig, FlowConfig, QwenConfig, QwenLMConfig, VocoderConfig
 from cosylite.lab.models.family import FamilyModel
@@ -127,7 +128,7 @@ def vocoder_spec(model: FamilyModel) -> VocoderSpec:
 
 
 def speakers(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Vectors (size,) of the preset speakers; those saved with a prompt are of another kind."""
+    """Vectors (size,) of the preset speakers; those saved with a prompt are of another kind (`family_voices`)."""
     entries = checkpoint.speakers.items()
     return {name: entry["embedding"].float().flatten().numpy() for name, entry in entries if "embedding" in entry}
 
@@ -172,6 +173,7 @@ def export_family(
             folder.mkdir()
             _write_files(checkpoint, folder, precision, report)
             facts = _facts(checkpoint.model, name, licence) | {"voices": list(speakers(checkpoint))}
+            facts["instruct"] = follows_instructions(checkpoint)
             whole = write_manifest(folder, facts | {"measured": {"precision": precision}})
             report("compare with PyTorch")
             found = compare(load_family(folder), checkpoint.model, precision)
@@ -208,6 +210,7 @@ def _write_files(checkpoint: Checkpoint, folder: Path, precision: Precision, rep
     report(f"{len(presets)} preset speakers: {', '.join(presets) or 'none'}")
     if presets:
         np.save(folder / f"{VOICES}.npy", np.stack(list(presets.values())))
+    write_voices(checkpoint, folder, report)
     report("write tables")
     for table, values in (tables(checkpoint.model) | fixed_noises(checkpoint.config)).items():
         np.save(folder / f"{table}.npy", values)

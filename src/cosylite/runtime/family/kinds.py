@@ -13,3 +13,12 @@ SILENT_TOKENS: Mapping[Family, frozenset[int]] = {
     "v3": frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323}),
 }
 """Speech tokens that are heard as silence; long runs of them are cut (`decode.limit_silence`)."""
+
+LISTENERS: Mapping[Family, tuple[str, str]] = {
+    "v1": ("speech_tokenizer_v1.onnx", "campplus.onnx"),
+    "v2": ("speech_tokenizer_v2.onnx", "campplus.onnx"),
+    "v3": ("speech_tokenizer_v3.onnx", "campplus.onnx"),
+}
+"""Official graphs that hear a prompt: the speech tokenizer, and the network that recognises speakers."""
+SPEAKER_SIZE = 192
+"""Size of a speaker vector."""

@@ -28,6 +28,8 @@ TABLES: dict[Family, tuple[str, ...]] = {
 """What the runtime looks up or multiplies by itself; each lies in a .npy file of its name."""
 TOKENIZER = "tokenizer.xz"
 """The vocabulary, as `text.family.tokenizers.pack` writes it; toys of v2 and v3 may lack it."""
+PROMPT_VOICES = "voices"
+"""Folder of the voices that were saved with a prompt, one safetensors file each."""
 VOICES = "voices"
 """Vectors (voices, size) of the preset speakers, in a .npy file of this name; a bundle without speakers has none."""
 
@@ -101,6 +103,8 @@ class FamilyManifest:
     """Preset speakers, in the order of the rows of their vectors."""
     files: dict[str, FileSpec]
     measured: dict[str, Any]
+    instruct: bool = True
+    """Whether the model was trained to follow instructions: all of v2 and v3, and CosyVoice-300M-Instruct."""
 
 
 def read_manifest(path: Path) -> FamilyManifest:

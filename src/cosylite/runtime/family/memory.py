@@ -1,5 +1,6 @@
 """Keys and values of the sequences that a language model decodes together, in place."""
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,6 +59,14 @@ class Memory:
         self.keys = [keys[chosen] for keys in self.keys]
         self.values = [values[chosen] for values in self.values]
         self.lengths = self.lengths[chosen]
+
+    def fork(self) -> "Memory":
+        """A copy, to go on from separately."""
+        other = copy.copy(self)
+        other.lengths = self.lengths.copy()
+        other.keys = [keys.copy() for keys in self.keys]
+        other.values = [values.copy() for values in self.values]
+        return other
 
     def _reserve(self, rows: int) -> None:
         capacity = -(-rows // BLOCK) * BLOCK

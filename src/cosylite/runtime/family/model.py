@@ -317,6 +317,8 @@ class FamilyModel:
     noises: Noises
     voices: Array
     """(voices, size): vectors of the preset speakers that the manifest names."""
+    counters: Counters
+    """Of unusual events, such as those that the guardian repaired."""
 
 
 def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) -> FamilyModel:
@@ -351,4 +353,4 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     voices = table(VOICES) if manifest.voices else np.zeros((0, 1), np.float32)
     if voices.ndim != 2 or len(voices) != len(manifest.voices):
         raise damaged(path, f"{VOICES}.npy must have one row for every voice")
-    return FamilyModel(manifest, lm, flow, vocoder, noises, voices)
+    return FamilyModel(manifest, lm, flow, vocoder, noises, voices, counters)
