@@ -4,7 +4,8 @@
 
 FILE is a list of {"id", "lang", "text", "voice"}. Errors: Whisper base, language forced; zh characters, en words,
 ja kana, ko jamo; a sentence counts at most 1. `--teacher` adds the rows of the teacher and the difference with a
-paired bootstrap interval of 95 %. Mixed sentences are not transcribed: only the other scores are given for them.
+paired bootstrap interval of 95 %. Of mixed sentences it is asked whether the words of every language are understood,
+whether the voice stays the same from part to part, and how long the pauses at the switches are beside the teacher's.
 """
 
 import argparse
@@ -18,10 +19,13 @@ from common import parser, report, row
 from tqdm import tqdm
 
 from cosylite import TTS
+from cosylite.audio.values import Speech, WordTiming
 from cosylite.lab.evaluate.naturalness import distillmos, dnsmos, voice_vector
 from cosylite.lab.evaluate.recogniser import UNITS, Recogniser, error_rate, fetch_whisper
-from cosylite.lab.nano.teacher import SAMPLE_RATE, Teacher, fetch
-from cosylite.text.frontend import Frontend, symbol_sequence
+from cosylite.lab.evaluate.switching import switching_scores
+from cosylite.lab.nano.teacher import DURATION_UNIT, SAMPLE_RATE, Teacher, Utterance, fetch
+from cosylite.text.frontend import Frontend, symbol_sequence, symbol_string
+from cosylite.text.types import Sentence
 
 Scores = dict[str, float]
 Speaker = Any
@@ -39,15 +43,31 @@ def arguments() -> argparse.Namespace:
     return made.parse_args()
 
 
+def teacher_words(sentence: Sentence, said: Utterance, offset: float) -> list[WordTiming]:
+    """When the teacher says the words of `sentence`, from `offset` seconds on."""
+    ends = np.cumsum(said.durations) * DURATION_UNIT / SAMPLE_RATE
+    times: dict[int, tuple[float, float]] = {}
+    for place, (symbol, word) in enumerate(symbol_sequence(sentence)):
+        if symbol.isspace():
+            continue
+        start = times[word][0] if word in times else float(ends[place])
+        times[word] = (start, float(ends[place + 1]))
+    return [WordTiming(sentence.words[w].text, offset + a, offset + b) for w, (a, b) in times.items()]
+
+
 def teacher_speaker(work: Path, threads: int) -> Speaker:
     """A function that lets the teacher speak what the frontend makes of a text."""
     fetch(work / "teacher")
     teacher, frontend = Teacher(work / "teacher", threads), Frontend()
 
-    def speak(text: str, lang: str, voice: str) -> np.ndarray:
-        sentences = frontend.analyse(text, lang="auto" if lang == "mixed" else lang)
-        symbols = ["".join(s for s, _ in symbol_sequence(sentence)).strip() for sentence in sentences]
-        return np.concatenate([teacher.speak(s, voice).samples for s in symbols])
+    def speak(text: str, lang: str, voice: str) -> Speech:
+        samples, words, offset = [], [], 0.0
+        for sentence in frontend.analyse(text, lang="auto" if lang == "mixed" else lang):
+            said = teacher.speak(symbol_string(sentence).strip(), voice)
+            words += teacher_words(sentence, said, offset)
+            samples.append(said.samples)
+            offset += len(said.samples) / SAMPLE_RATE
+        return Speech(np.concatenate(samples), SAMPLE_RATE, tuple(words))
 
     return speak
 
@@ -56,20 +76,23 @@ def bundle_speaker(args: argparse.Namespace) -> Speaker:
     """A function that lets the bundle speak."""
     tts = TTS(args.bundle, threads=args.threads)
 
-    def speak(text: str, lang: str, voice: str) -> np.ndarray:
-        return tts.say(text, voice=voice, lang="auto" if lang == "mixed" else lang, seed=args.seed).samples
+    def speak(text: str, lang: str, voice: str) -> Speech:
+        return tts.say(text, voice=voice, lang="auto" if lang == "mixed" else lang, seed=args.seed)
 
     return speak
 
 
 def judge(speak: Speaker, case: dict[str, str], ears: Recogniser, args: argparse.Namespace) -> dict[str, Any]:
     """All scores of one sentence."""
-    samples = speak(case["text"], case["lang"], case["voice"])
+    speech = speak(case["text"], case["lang"], case["voice"])
+    samples = speech.samples
     result: dict[str, Any] = {"id": case["id"], "lang": case["lang"], "voice": case["voice"], "text": case["text"]}
     result["seconds"] = len(samples) / SAMPLE_RATE
     if case["lang"] in UNITS:
         result["heard"] = ears.transcribe(samples, SAMPLE_RATE, case["lang"])
         result["error_rate"] = error_rate(case["text"], result["heard"], case["lang"])
+    else:
+        result |= switching_scores(case["text"], speech, Frontend(), ears)
     if not args.no_naturalness:
         result["dnsmos"] = dnsmos(samples, SAMPLE_RATE)
         result["distillmos"] = distillmos(samples, SAMPLE_RATE)
@@ -103,6 +126,8 @@ def rows_for(
         distillmos=mean(results, "distillmos"),
         sentences=len(results),
     )
+    if "understood" in results[0]:
+        made["understood"], made["span_likeness"] = mean(results, "understood"), mean(results, "span_likeness")
     if teacher is not None:
         made["teacher_error_rate"] = mean(teacher, "error_rate")
         made["teacher_dnsmos"], made["teacher_distillmos"] = mean(teacher, "dnsmos"), mean(teacher, "distillmos")
@@ -110,9 +135,23 @@ def rows_for(
         if "error_rate" in results[0]:
             low, high = bootstrap(np.array([s["error_rate"] - t["error_rate"] for s, t in pairs]), seed)
             made["error_over_teacher"] = f"{low:+.3f}..{high:+.3f}"
+        if "understood" in results[0]:
+            made |= mixed_beside_teacher(pairs)
         if "vector" in results[0]:
             made["likeness"] = float(np.mean([np.dot(s["vector"], t["vector"]) for s, t in pairs]))
     return made
+
+
+def mixed_beside_teacher(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
+    """The teacher's scores on mixed sentences, and the median and largest difference of the pauses at the switches."""
+    gaps = [abs(a - b) * 1000 for s, t in pairs for a, b in zip(s["pauses"], t["pauses"], strict=False)]
+    teacher = [t for _, t in pairs]
+    return {
+        "teacher_understood": mean(teacher, "understood"),
+        "teacher_span_likeness": mean(teacher, "span_likeness"),
+        "pause_difference_ms": float(np.median(gaps)) if gaps else None,
+        "pause_difference_ms_max": max(gaps, default=None),
+    }
 
 
 def main() -> None:
