@@ -22,11 +22,11 @@ from cosylite.text.symbols import SYMBOLS
 SPEAKERS: dict[str, dict[str, Any]] = {
     "jm_kumo": {"gender": "male", "native": "ja", "languages": ["ja", "zh", "en", "ko"]},
     "jf_nezumi": {"gender": "female", "native": "ja", "languages": ["ja", "en", "ko"]},
-    "jf_alpha": {"gender": "female", "native": "ja", "languages": ["ja", "ko"]},
-    "af_heart": {"gender": "female", "native": "en", "languages": ["en"]},
-    "am_michael": {"gender": "male", "native": "en", "languages": ["en"]},
-    "zf_xiaoxiao": {"gender": "female", "native": "zh", "languages": ["zh"]},
-    "zm_yunxi": {"gender": "male", "native": "zh", "languages": ["zh"]},
+    "jf_alpha": {"gender": "female", "native": "ja", "languages": ["ja", "ko", "en"]},
+    "af_heart": {"gender": "female", "native": "en", "languages": ["en", "ja", "ko"]},
+    "am_michael": {"gender": "male", "native": "en", "languages": ["en", "zh", "ja", "ko"]},
+    "zf_xiaoxiao": {"gender": "female", "native": "zh", "languages": ["zh", "en"]},
+    "zm_yunxi": {"gender": "male", "native": "zh", "languages": ["zh", "en", "ja"]},
     "af_bella": {"gender": "female", "native": "en", "languages": ["en"]},
 }
 """Languages are those the voice was trained on."""
