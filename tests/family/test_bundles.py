@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cosylite.errors import BundleError
 from cosylite.lab.export.family import export_family
+from cosylite.lab.export.graph import Precision
 from cosylite.lab.models.noise import flow_noise
 from cosylite.runtime import load
 from cosylite.runtime.family.batching import DecodeLoop, Request
@@ -17,7 +18,7 @@ from cosylite.runtime.family.decode import Prompt, decode, decode_pieces, limit_
 from cosylite.runtime.family.exact import ExactVocoder
 from cosylite.runtime.family.flow import resize_frames
 from cosylite.runtime.family.kinds import SILENT_TOKENS
-from cosylite.runtime.family.model import WHOLE, FamilyModel, load_family
+from cosylite.runtime.family.model import WHOLE, FamilyModel, Flow, load_family
 from cosylite.runtime.family.sampling import Sampler, greedy
 from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder, official_joiner
 
@@ -121,17 +122,28 @@ def _third_step(rows: Array, model: FamilyModel) -> Array:
     return model.lm.feed(next_row, memory)
 
 
+def velocities(flow: Flow, case: Case, chunk: int, *, together: bool = False) -> Array:
+    """Velocities of the sequences of an estimator case: each at its own time, or all at the time of the first."""
+    count, names = len(case["in.x"]), {"x": "x", "mu": "mu", "speaker": "spks", "prompt": "cond"}
+    limit = {"chunk": np.array(chunk, np.int64)} if flow.spec.frame_chunk else {}
+    parts = [slice(0, count)] if together else [slice(row, row + 1) for row in range(count)]
+    found = []
+    for part in parts:
+        feeds = {ours: case[f"in.{theirs}"][part] for ours, theirs in names.items()}
+        step = {"step": flow.times.at(float(case["in.t"][part][0]))}
+        found.append(flow.estimator.run(["velocity"], feeds | step | limit)[0])
+    return np.concatenate(found)
+
+
 @pytest.mark.parametrize("path", case_files("flow_estimator_*"), ids=case_name)
 def test_estimator(path: Path, bundles: Bundles) -> None:
+    """Sequences without padding: the runtime never pads."""
     case = Case(path)
-    flow = bundles(case.family).flow
-    names = {"x": "x", "mask": "mask", "mu": "mu", "time": "t", "speaker": "spks", "prompt": "cond"}
-    feeds = {ours: case[f"in.{theirs}"] for ours, theirs in names.items()}
+    flow, whole = bundles(case.family).flow, case["in.mask"].all((1, 2))
     for name, chunk in (("out.full", WHOLE), ("out.streaming", flow.spec.frame_chunk)):
         if name in case:
-            limit = {"chunk": np.array(chunk, np.int64)} if flow.spec.frame_chunk else {}
-            found = flow.estimator.run(["velocity"], feeds | limit)[0]
-            close(f"{case.family} bundle flow estimator", found, case[name], 1e-4)
+            found = velocities(flow, case, chunk)
+            close(f"{case.family} bundle flow estimator", found[whole], case[name][whole], 1e-4)
 
 
 def given_of(case: Case) -> tuple[NDArray[np.int32], Array, Array]:
@@ -342,19 +354,28 @@ def test_int8(family: str, bundles: Bundles, folder: Path) -> None:
     export_family(checkpoint(family), folder / f"{family}-int8", name="toy", precision="int8")
     model = load_family(folder / f"{family}-int8", threads=1)
     case = Case(case_files("flow_estimator_1", families=(family,))[0])
-    names = {"x": "x", "mask": "mask", "mu": "mu", "time": "t", "speaker": "spks", "prompt": "cond"}
-    feeds = {ours: case[f"in.{theirs}"] for ours, theirs in names.items()}
-    limit = {"chunk": np.array(WHOLE, np.int64)} if model.flow.spec.frame_chunk else {}
-    both = model.flow.estimator.run(["velocity"], feeds | limit)[0]
-    one = model.flow.estimator.run(["velocity"], {name: value[:1] for name, value in feeds.items()} | limit)[0]
-    close(f"{family} int8 estimator alone or in a batch", both[:1], one, 1e-4)
-    assert signal_to_noise(both, case["out.full"]) > 25
+    together = velocities(model.flow, case, WHOLE, together=True)
+    close(f"{family} int8 estimator alone or in a batch", together[:1], velocities(model.flow, case, WHOLE)[:1], 1e-4)
+    assert signal_to_noise(velocities(model.flow, case, WHOLE), case["out.full"]) > 25
     rows = model.lm.speech([5, 6, 7, 8])
     alone, batch = model.lm.open(0), model.lm.open(0)
     batch.join(model.lm.open(0))
     wanted = model.lm.feed(rows, alone)
     close(f"{family} int8 lm alone or in a batch", model.lm.feed_batch([rows, rows[:1]], batch)[0], wanted, 1e-4)
     assert signal_to_noise(wanted, float_model.lm.feed(rows, float_model.lm.open(0))) > 25
+
+
+@pytest.mark.parametrize("precision, least", [("fp16", 50), ("int4", 8)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_other_precisions(family: str, precision: Precision, least: float, bundles: Bundles, folder: Path) -> None:
+    """Smaller bundles stay close to float."""
+    target = folder / f"{family}-{precision}"
+    export_family(checkpoint(family), target, name="toy", precision=precision)
+    small, wanted = load_family(target, threads=1).lm, bundles(family).lm
+    rows = wanted.speech([5, 6, 7, 8])
+    found = small.feed(rows, small.open(0))
+    assert signal_to_noise(found, wanted.feed(rows, wanted.open(0))) > least
+    assert np.allclose(small.feed_batch([rows], small.open(0))[0], found, atol=1e-5)
 
 
 def test_bad_bundles_are_refused(bundles: Bundles, folder: Path, tmp_path: Path) -> None:

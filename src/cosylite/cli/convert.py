@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Export = Callable[[Path, Path, str, str, bool], dict[str, Difference]]
 
-PRECISIONS = ("fp32", "int8")
+PRECISIONS = ("fp32", "fp16", "int8", "int4")
 _DESCRIPTION = """\
 Convert the folder of a CosyVoice model, as released, to a bundle that runs without PyTorch.
 
@@ -40,7 +40,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         "--precision",
         default="fp32",
         metavar="KIND",
-        help=f"of language model and flow: {' or '.join(PRECISIONS)} (default: fp32)",
+        help=f"of the weights: {', '.join(PRECISIONS)} (default: fp32)",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     parser.set_defaults(run=run)
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.precision not in PRECISIONS:
         raise InputError(
-            f"there is no conversion to {args.precision!r} yet; choose {' or '.join(PRECISIONS)}",
+            f"there is no conversion to {args.precision!r}; choose one of {', '.join(PRECISIONS)}",
             code="unsupported_precision",
             param="precision",
         )
@@ -77,6 +77,7 @@ def _exporter() -> "Export":
     try:
         from cosylite.lab.checkpoints import load_checkpoint
         from cosylite.lab.export.family import check_target, export_family
+        from cosylite.lab.export.graph import Precision
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("cosylite"):
             raise
@@ -86,6 +87,8 @@ def _exporter() -> "Export":
             param=error.name,
         ) from error
 
+    known: dict[str, Precision] = {"fp32": "fp32", "fp16": "fp16", "int8": "int8", "int4": "int4"}
+
     def export(source: Path, target: Path, name: str, precision: str, quiet: bool) -> "dict[str, Difference]":
         def report(step: str) -> None:
             if not quiet:
@@ -94,9 +97,7 @@ def _exporter() -> "Export":
         check_target(target)
         report(f"read {source}")
         checkpoint = load_checkpoint(source)
-        return export_family(
-            checkpoint, target, name=name, precision="int8" if precision == "int8" else "fp32", report=report
-        )
+        return export_family(checkpoint, target, name=name, precision=known[precision], report=report)
 
     return export
 

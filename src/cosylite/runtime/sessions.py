@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,17 +117,31 @@ class Stage:
             MemoryError: there is not enough memory for arrays of this size.
             DeviceError: the graph failed on the CPU.
         """
-        session = self._session
+        return self._guarded(lambda session: list(session.run(outputs, feeds)))
+
+    def run_in_place(
+        self, outputs: Sequence[str], feeds: Feeds, buffers: Sequence[tuple[str, str, NDArray[np.float32]]]
+    ) -> list[NDArray[np.float32]]:
+        """Evaluate a graph that writes some outputs over some inputs.
+
+        Args:
+            buffers: input, output and the array of both, which must be contiguous.
+
+        Raises:
+            MemoryError, DeviceError: as `run`.
+        """
+        return self._guarded(lambda session: _run_bound(session, outputs, feeds, buffers))
+
+    def _guarded(self, work: Callable[[Any], list[NDArray[np.float32]]]) -> list[NDArray[np.float32]]:
         try:
-            result = session.run(outputs, feeds)
+            return work(self._session)
         except _ort_errors() as error:
             if _is_memory(error):
                 raise MemoryError(f"stage {self.name}: {error}") from error
             if self.device == "cpu":
                 raise DeviceError(f"stage {self.name} failed: {_first_line(error)}", code="stage_failed") from error
             self._fall_back(error)
-            return self.run(outputs, feeds)
-        return list(result)
+            return self._guarded(work)
 
     def _fall_back(self, error: Exception) -> None:
         with self._lock:
@@ -167,6 +181,24 @@ class Stage:
                 code="device_failed",
                 param="device",
             ) from error
+
+
+def _run_bound(
+    session: Any, outputs: Sequence[str], feeds: Feeds, buffers: Sequence[tuple[str, str, NDArray[np.float32]]]
+) -> list[NDArray[np.float32]]:
+    import onnxruntime
+
+    binding = session.io_binding()
+    for name, array in feeds.items():
+        binding.bind_cpu_input(name, array)
+    for name in outputs:
+        binding.bind_output(name)
+    for source, target, array in buffers:
+        shared = onnxruntime.OrtValue.ortvalue_from_numpy(array)
+        binding.bind_ortvalue_input(source, shared)
+        binding.bind_ortvalue_output(target, shared)
+    session.run_with_iobinding(binding)
+    return [value.numpy() for value in binding.get_outputs()[: len(outputs)]]
 
 
 def _ort_errors() -> tuple[type[Exception], ...]:

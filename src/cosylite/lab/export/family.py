@@ -18,7 +18,7 @@ from cosylite.lab.checkpoints.vocabulary import vocabulary
 from cosylite.lab.export.bundle import replace_folder, write_json, write_manifest
 from cosylite.lab.export.family_check import Difference, compare
 from cosylite.lab.export.family_flow import flow_graphs
-from cosylite.lab.export.family_lm import lm_graph, text_graph
+from cosylite.lab.export.family_lm import head_room, lm_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
 from cosylite.lab.export.family_voices import follows_instructions, write_voices
 from cosylite.lab.export.graph import GraphWriter, Precision
@@ -46,8 +46,8 @@ def graphs(model: FamilyModel, precision: Precision = "fp32") -> dict[str, Graph
     return lm | flow_graphs(model.flow, precision) | vocoder_graphs(model.vocoder)
 
 
-def tables(model: FamilyModel) -> dict[str, NDArray[np.float32]]:
-    """What the runtime looks up or multiplies by itself."""
+def tables(model: FamilyModel, precision: Precision = "fp32") -> dict[str, NDArray[np.float32] | NDArray[np.float16]]:
+    """What the runtime looks up or multiplies by itself; below float32 the rows of tokens are kept in float16."""
     lm, mix = model.lm, model.vocoder.mix
     found: dict[str, Tensor] = {
         "text_table": lm.text_embedding.weight,
@@ -57,6 +57,8 @@ def tables(model: FamilyModel) -> dict[str, NDArray[np.float32]]:
     }
     if isinstance(lm, TransformerLM):
         found |= {"speaker_weight": lm.speaker_projection.weight.T, "speaker_bias": lm.speaker_projection.bias}
+    if precision != "fp32":
+        found |= {name: found[name].half() for name in ("text_table", "speech_table")}
     return {name: np.ascontiguousarray(tensor.detach().numpy()) for name, tensor in found.items()}
 
 
@@ -67,7 +69,7 @@ def token_spec(model: FamilyModel) -> TokenSpec:
     return TokenSpec(
         layers=backbone.layers,
         heads=backbone.kv_heads if isinstance(backbone, QwenConfig) else backbone.heads,
-        head_size=backbone.width // backbone.heads,
+        head_size=head_room(backbone.width // backbone.heads),
         width=config.backbone.width if isinstance(config, QwenLMConfig) else config.width,
         speech_tokens=config.speech_tokens,
         end=controls.end,
@@ -212,7 +214,7 @@ def _write_files(checkpoint: Checkpoint, folder: Path, precision: Precision, rep
         np.save(folder / f"{VOICES}.npy", np.stack(list(presets.values())))
     write_voices(checkpoint, folder, report)
     report("write tables")
-    for table, values in (tables(checkpoint.model) | fixed_noises(checkpoint.config)).items():
+    for table, values in (tables(checkpoint.model, precision) | fixed_noises(checkpoint.config)).items():
         np.save(folder / f"{table}.npy", values)
 
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float32]
 TEXT, SPEECH, PROMPT = 12, 40, 10
 """Tokens of the made-up input."""
 STEPS = 3
-LIMITS = {"fp32": 1e-3, "int8": 0.3}
+LIMITS = {"fp32": 1e-3, "fp16": 1e-1, "int8": 0.3, "int4": 0.9}
 """Relative differences that only a broken graph goes beyond. The excitation magnifies rounding most."""
 
 

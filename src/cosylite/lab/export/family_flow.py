@@ -1,54 +1,69 @@
-"""The flows of the official families as graphs: token encoder, length regulator (v1), velocity estimator.
+"""The flows of the official families as graphs: token encoder, length regulator (v1), flow time, velocity estimator.
 
 Where attention can be limited to chunks, the graph has an int64 scalar `chunk`; a chunk longer than the sequence gives
 full attention.
+
+All that depends on the flow time alone is a graph of its own, `time`: it runs once for all steps of all sentences, and
+then its weights (a third of the estimator of v3) need not stay in memory. The estimator takes its result, `step`.
 """
 
-from collections.abc import Callable
-
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from cosylite.lab.export.blocks import (
-    FORBIDDEN,
-    attention,
+    Frames,
     chunk_mask,
     conv,
+    conv_rows,
     each,
     embed,
     encoder_layers,
     group_norm,
+    group_norm_rows,
     input_layer,
     layer_norm,
     linear,
     look_ahead,
+    merged,
     mish,
+    norm,
     one,
+    rows_of,
+    scores,
+    signal_of,
     silu,
     time_embedding,
 )
 from cosylite.lab.export.graph import GraphWriter, Precision, Shape, Value
+from cosylite.lab.models.attention import Attention
 from cosylite.lab.models.dit import POSITION_KERNEL, DiT, DiTBlock
 from cosylite.lab.models.encoder import LookAhead, UpsamplingEncoder
 from cosylite.lab.models.flow import CausalFlow, Flow, TokenFlow
 from cosylite.lab.models.unet import AttentionBlock, ChannelNorm, ConvBlock, ResidualBlock, Stage, TimeConv, UNet
 
-_END = 1 << 62
+_DIT_PARTS = 6
+"""Vectors by which the flow time shifts, scales and gates a block of v3."""
 
 
 def flow_graphs(flow: TokenFlow | CausalFlow, precision: Precision = "fp32") -> dict[str, GraphWriter]:
-    """The graphs of a flow by name."""
+    """The graphs of a flow by name. In int4 they are as in int8: with many rows a product is bound by arithmetic."""
+    precision = "int8" if precision == "int4" else precision
     estimator = flow.estimator
-    graph = _dit(estimator, precision) if isinstance(estimator, DiT) else _unet(one(estimator, UNet), precision)
+    if isinstance(estimator, DiT):
+        graphs = {"time": _dit_time(estimator, precision), "estimator": _dit(estimator, precision)}
+    else:
+        unet = one(estimator, UNet)
+        graphs = {"time": _unet_time(unet, precision), "estimator": _unet(unet, precision)}
     if isinstance(flow, TokenFlow):
-        return {"encoder": _token_encoder(flow, precision), "regulator": _regulator(flow), "estimator": graph}
-    return {"encoder": _causal_encoder(flow, precision), "estimator": graph}
+        return {"encoder": _token_encoder(flow, precision), "regulator": _regulator(flow, precision), **graphs}
+    return {"encoder": _causal_encoder(flow, precision), **graphs}
 
 
 def _speaker(g: GraphWriter, flow: Flow) -> None:
     vector = g.input("embedding", ["batch", flow.config.speaker_size])
-    norm = g.op("ReduceL2", vector, g.ints(1), keepdims=1)
-    unit = g.op("Div", vector, g.op("Max", norm, g.number(1e-12)))
+    length = g.op("ReduceL2", vector, g.ints(1), keepdims=1)
+    unit = g.op("Div", vector, g.op("Max", length, g.number(1e-12)))
     g.output("speaker", linear(g, unit, flow.speaker_projection, exact=True), ["batch", flow.config.mel])
 
 
@@ -56,21 +71,21 @@ def _token_encoder(flow: TokenFlow, precision: Precision) -> GraphWriter:
     """v1: `tokens` (1, N) to `states` (1, N, mel); `embedding` to `speaker`."""
     g = GraphWriter("encoder", precision)
     _speaker(g, flow)
-    x = input_layer(g, embed(g, g.input("tokens", [1, "tokens"], "int"), flow.embedding), flow.encoder.embed)
-    nothing_hidden = g.unsqueeze(g.number(0.0), 0, 1, 2, 3)
-    x = encoder_layers(g, x, flow.encoder.layers, flow.encoder.config.width, nothing_hidden)
+    tokens = g.reshape(g.input("tokens", [1, "tokens"], "int"), -1)
+    x = input_layer(g, embed(g, tokens, flow.embedding), flow.encoder.embed)
+    x = encoder_layers(g, x, flow.encoder.layers, flow.encoder.config.width)
     states = linear(g, layer_norm(g, x, flow.encoder.norm), flow.projection)
-    g.output("states", states, [1, "tokens", flow.config.mel])
+    g.output("states", g.unsqueeze(states, 0), [1, "tokens", flow.config.mel])
     return g
 
 
-def _regulator(flow: TokenFlow) -> GraphWriter:
+def _regulator(flow: TokenFlow, precision: Precision) -> GraphWriter:
     """v1: `states` (1, mel, T) at the frame rate to `mu` of the same shape."""
-    g = GraphWriter("regulator")
+    g = GraphWriter("regulator", precision)
     x = g.input("states", [1, flow.config.mel, "frames"])
     norms = each(flow.regulator.norms, nn.GroupNorm)
-    for layer, norm in zip(each(flow.regulator.convs, nn.Conv1d), norms, strict=True):
-        x = mish(g, group_norm(g, conv(g, x, layer, 1, 1), norm))
+    for layer, after in zip(each(flow.regulator.convs, nn.Conv1d), norms, strict=True):
+        x = mish(g, group_norm(g, conv(g, x, layer, 1, 1), after))
     g.output("mu", conv(g, x, flow.regulator.out), [1, flow.config.mel, "frames"])
     return g
 
@@ -79,17 +94,16 @@ def _causal_encoder(flow: CausalFlow, precision: Precision) -> GraphWriter:
     """v2, v3: `tokens` (1, N), `future` (1, 3) and `known` (1 when the future is, else 0) to `mu` (1, mel, 2 N)."""
     g = GraphWriter("encoder", precision)
     _speaker(g, flow)
-    x = embed(g, g.input("tokens", [1, "tokens"], "int"), flow.embedding)
-    future = embed(g, g.input("future", [1, flow.config.look_ahead], "int"), flow.embedding)
+    x = embed(g, g.reshape(g.input("tokens", [1, "tokens"], "int"), -1), flow.embedding)
+    future = embed(g, g.reshape(g.input("future", [1, flow.config.look_ahead], "int"), -1), flow.embedding)
     known = g.input("known", [])
     if isinstance(flow.encoder, UpsamplingEncoder):
         chunk = g.input("chunk", [], "int")
         rows = linear(g, _upsampling(g, x, future, known, chunk, flow.encoder), one(flow.projection, nn.Linear))
-        mu = g.transpose(rows, 0, 2, 1)
     else:
         rows = look_ahead(g, x, g.mul(future, known), one(flow.encoder, LookAhead))
-        mu = _repeat(g, g.transpose(rows, 0, 2, 1), flow.config.frames_per_token)
-    g.output("mu", mu, [1, flow.config.mel, "frames"])
+        rows = _repeat(g, rows, flow.config.frames_per_token, flow.config.mel)
+    g.output("mu", g.unsqueeze(g.transpose(rows, 1, 0), 0), [1, flow.config.mel, "frames"])
     return g
 
 
@@ -99,167 +113,218 @@ def _upsampling(
     width = encoder.norm.normalized_shape[0]
     future = g.mul(input_layer(g, future, encoder.embed), known)
     x = look_ahead(g, input_layer(g, x, encoder.embed), future, encoder.look_ahead)
-    x = encoder_layers(g, x, encoder.layers, width, chunk_mask(g, g.dimension(x, 1), chunk))
-    y = conv(g, _repeat(g, g.transpose(x, 0, 2, 1), 2), encoder.up, left=4)
-    x = input_layer(g, g.transpose(y, 0, 2, 1), encoder.up_embed)
-    mask = chunk_mask(g, g.dimension(x, 1), g.mul(chunk, g.integer(2)))
+    x = encoder_layers(g, x, encoder.layers, width, chunk_mask(g, g.dimension(x, 0), chunk))
+    y = conv_rows(g, Frames(g, g.ints(1)), _repeat(g, x, 2, width), encoder.up, left=4)
+    x = input_layer(g, y, encoder.up_embed)
+    mask = chunk_mask(g, g.dimension(x, 0), g.mul(chunk, g.integer(2)))
     return layer_norm(g, encoder_layers(g, x, encoder.up_layers, width, mask), encoder.norm)
 
 
-def _repeat(g: GraphWriter, x: Value, times: int) -> Value:
-    """Every frame of a signal (1, C, T) `times` times."""
-    return g.reshape(g.concat(*[g.unsqueeze(x, 3)] * times, axis=3), 0, 0, -1)
+def _repeat(g: GraphWriter, rows: Value, times: int, columns: int) -> Value:
+    """Every row `times` times."""
+    return g.reshape(g.concat(*[rows] * times, axis=1), -1, columns)
 
 
-def _estimator_inputs(g: GraphWriter, mel: int) -> dict[str, Value]:
+def _estimator_inputs(g: GraphWriter, mel: int, order: tuple[str, ...]) -> tuple[Frames, Value]:
+    """The inputs of an estimator as rows (B * T, 4 mel), side by side in the given order."""
     signal: Shape = ["batch", mel, "frames"]
     values = {name: g.input(name, signal) for name in ("x", "mu", "prompt")}
-    values["mask"] = g.input("mask", ["batch", 1, "frames"])
-    values["time"] = g.input("time", ["batch"])
     speaker = g.unsqueeze(g.input("speaker", ["batch", mel]), 2)
     values["speaker"] = g.op("Expand", speaker, g.op("Shape", "x"))
-    return values
+    rows = rows_of(g, g.concat(*[values[name] for name in order], axis=1), 4 * mel)
+    return Frames(g, g.op("Shape", "x", end=1)), rows
 
 
-def _key_mask(g: GraphWriter, mask: Value) -> Value:
-    """Additive mask (B, 1, 1, T) of frames marked 1 or 0 in (B, 1, T)."""
-    return g.unsqueeze(g.mul(g.op("Sub", g.number(1.0), mask), g.number(FORBIDDEN)), 2)
+def _attention(
+    g: GraphWriter, frames: Frames, parts: tuple[Value, Value, Value], layer: Attention, mask: Value | None
+) -> Value:
+    """Attention of the frames of a sequence over each other, from rows of queries, keys and values to rows."""
+    heads, size = layer.heads, layer.head_size
+    q, k, v = (frames.heads(part, heads, size) for part in parts)
+    found = scores(g, q, k, size)
+    weights = g.op("Softmax", found if mask is None else g.add(found, mask), axis=-1)
+    return merged(g, g.matmul(weights, v), heads * size)
+
+
+def _unet_stages(unet: UNet) -> list[Stage]:
+    return each([*unet.down, *unet.middle, *unet.up], Stage)
+
+
+def _unet_time(unet: UNet, precision: Precision) -> GraphWriter:
+    """`time` (S,) to `steps` (S, .): what every residual block adds."""
+    g = GraphWriter("time", precision)
+    time = mish(g, time_embedding(g, g.input("time", ["steps"]), unet.time))
+    layers = [stage.residual.time for stage in _unet_stages(unet)]
+    weight = torch.cat([layer.weight for layer in layers]).T
+    g.output("steps", g.product(time, weight, torch.cat([layer.bias for layer in layers])), ["steps", weight.shape[1]])
+    return g
 
 
 def _unet(unet: UNet, precision: Precision) -> GraphWriter:
-    """`velocity` (B, mel, T) of the U-Net; inputs as in `UNet.forward`."""
+    """`velocity` (B, mel, T) of the U-Net."""
     g = GraphWriter("estimator", precision)
     config = unet.config
-    given = _estimator_inputs(g, config.out_channels)
-    chunk = g.input("chunk", [], "int") if config.chunk else None
-
-    def visible(mask: Value) -> Value:
-        keys = _key_mask(g, mask)
-        return keys if chunk is None else g.add(keys, chunk_mask(g, g.dimension(mask, 2), chunk))
-
-    time = mish(g, time_embedding(g, given["time"], unet.time))
-    x = g.concat(*[given[name] for name in ("x", "mu", "speaker", "prompt")], axis=1)
-    masks, hidden, skips = [given["mask"]], [visible(given["mask"])], []
-    for level, stage in enumerate(each(unet.down, Stage)):
-        skip, x = _stage(g, x, masks[-1], time, hidden[-1], stage)
-        skips.append(skip)
-        if level < len(unet.down) - 1:
-            masks.append(g.slice(masks[-1], 0, _END, 2, 2))
-            hidden.append(visible(masks[-1]))
+    sizes = [stage.residual.time.out_features for stage in _unet_stages(unet)]
+    step = g.input("step", [sum(sizes)])
+    shifts = g.ops("Split", step, g.ints(*sizes), outputs=len(sizes), axis=0)
+    frames, x = _estimator_inputs(g, config.out_channels, ("x", "mu", "speaker", "prompt"))
+    mask = chunk_mask(g, g.dimension("x", 2), g.input("chunk", [], "int")) if config.chunk else None
+    skips: list[tuple[Value, int]] = []
+    for stage in each(unet.down, Stage):
+        skip, x = _stage(g, frames, x, shifts.pop(0), mask, stage)
+        skips.append((skip, stage.residual.time.out_features))
     for stage in each(unet.middle, Stage):
-        x, _ = _stage(g, x, masks[-1], time, hidden[-1], stage)
-    for stage, skip, mask, keys in zip(each(unet.up, Stage), skips[::-1], masks[::-1], hidden[::-1], strict=True):
-        x = g.concat(_cut(g, x, skip), skip, axis=1)
-        _, x = _stage(g, x, mask, time, keys, stage)
-    last = _conv_block(g, x, given["mask"], unet.last)
-    velocity = g.mul(conv(g, g.mul(last, given["mask"]), unet.out), given["mask"])
+        x, _ = _stage(g, frames, x, shifts.pop(0), mask, stage)
+    size = sizes[len(unet.down) - 1]
+    for stage in each(unet.up, Stage):
+        x = _join(g, frames, x, size, *skips.pop(), cut=len(unet.down) > 1)
+        _, x = _stage(g, frames, x, shifts.pop(0), mask, stage)
+        size = stage.residual.time.out_features
+    last = conv_rows(g, frames, _conv_block(g, frames, x, unet.last), unet.out)
+    velocity = signal_of(g, frames, last, config.out_channels)
     g.output("velocity", velocity, ["batch", config.out_channels, "frames"])
     return g
 
 
-def _cut(g: GraphWriter, x: Value, like: Value) -> Value:
-    """The head of a signal, as long as another."""
-    return g.op("Slice", x, g.ints(0), g.op("Shape", like, start=2, end=3), g.ints(2))
+def _join(g: GraphWriter, frames: Frames, x: Value, size: int, skip: Value, skip_size: int, *, cut: bool) -> Value:
+    """Rows beside those of a skip; `cut`: there may be one frame more of them."""
+    if not cut:
+        return g.concat(x, skip, axis=1)
+    signal, other = frames.apart(x, size), frames.apart(skip, skip_size)
+    head = g.op("Slice", signal, g.ints(0), g.op("Shape", other, start=1, end=2), g.ints(1))
+    return g.reshape(g.concat(head, other, axis=2), -1, size + skip_size)
 
 
-def _stage(g: GraphWriter, x: Value, mask: Value, time: Value, keys: Value, stage: Stage) -> tuple[Value, Value]:
-    rows = g.transpose(_residual(g, x, mask, time, stage.residual), 0, 2, 1)
+def _stage(
+    g: GraphWriter, frames: Frames, x: Value, shift: Value, mask: Value | None, stage: Stage
+) -> tuple[Value, Value]:
+    x = _residual(g, frames, x, shift, stage.residual)
     for block in each(stage.attention, AttentionBlock):
-        rows = _attention_block(g, rows, keys, block)
-    x = g.transpose(rows, 0, 2, 1)
-    layer, masked = stage.resample, g.mul(x, mask)
+        x = _attention_block(g, frames, x, mask, block)
+    layer = stage.resample
     if isinstance(layer, TimeConv):
-        return x, conv(g, masked, layer, *layer.pad)
+        return x, conv_rows(g, frames, x, layer, *layer.pad)
     if isinstance(layer, nn.Conv1d):
-        return x, conv(g, masked, layer, 1, 1)
-    return x, x if isinstance(layer, nn.Identity) else _double(g, masked, one(layer, nn.ConvTranspose1d))
+        return x, conv_rows(g, frames, x, layer, 1, 1)
+    return x, x if isinstance(layer, nn.Identity) else _double(g, frames, x, one(layer, nn.ConvTranspose1d))
 
 
-def _double(g: GraphWriter, x: Value, layer: nn.ConvTranspose1d) -> Value:
-    weights = [g.weight(layer.weight), *([] if layer.bias is None else [g.weight(layer.bias)])]
-    return g.op("ConvTranspose", x, *weights, kernel_shape=[4], strides=[2], pads=[1, 1])
+def _double(g: GraphWriter, frames: Frames, x: Value, layer: nn.ConvTranspose1d) -> Value:
+    """Two rows for each, from it and its neighbours: a transposed convolution of kernel 4, stride 2 and padding 1."""
+    none = torch.zeros_like(layer.weight[..., 0])
+    before, here, after, later = (layer.weight[..., k] for k in (3, 1, 2, 0))
+    weight = torch.cat([torch.cat([before, none], 1), torch.cat([here, after], 1), torch.cat([none, later], 1)])
+    wide = frames.window(x, layer.in_channels, 3, 1, 1)
+    return g.reshape(g.product(wide, weight, _twice(layer.bias)), -1, layer.out_channels)
 
 
-def _residual(g: GraphWriter, x: Value, mask: Value, time: Value, block: ResidualBlock) -> Value:
-    h = g.add(_conv_block(g, x, mask, block.first), g.unsqueeze(linear(g, time, block.time), 2))
-    return g.add(_conv_block(g, h, mask, block.second), conv(g, g.mul(x, mask), block.skip))
+def _twice(bias: Tensor | None) -> Tensor | None:
+    return None if bias is None else torch.cat([bias, bias])
 
 
-def _conv_block(g: GraphWriter, x: Value, mask: Value, block: ConvBlock) -> Value:
-    x = conv(g, g.mul(x, mask), block.conv, *block.conv.pad)
+def _residual(g: GraphWriter, frames: Frames, x: Value, shift: Value, block: ResidualBlock) -> Value:
+    h = g.add(_conv_block(g, frames, x, block.first), shift)
+    return g.add(_conv_block(g, frames, h, block.second), conv_rows(g, frames, x, block.skip))
+
+
+def _conv_block(g: GraphWriter, frames: Frames, x: Value, block: ConvBlock) -> Value:
+    x = conv_rows(g, frames, x, block.conv, *block.conv.pad)
     if isinstance(block.norm, ChannelNorm):
-        x = g.transpose(layer_norm(g, g.transpose(x, 0, 2, 1), block.norm), 0, 2, 1)
-    else:
-        x = group_norm(g, x, one(block.norm, nn.GroupNorm))
-    return g.mul(mish(g, x), mask)
+        return mish(g, layer_norm(g, x, block.norm))
+    return mish(g, group_norm_rows(g, frames, x, one(block.norm, nn.GroupNorm)))
 
 
-def _attention_block(g: GraphWriter, x: Value, keys: Value, block: AttentionBlock) -> Value:
-    x = g.add(x, attention(g, layer_norm(g, x, block.attention_norm), block.attention, keys, lambda q: q))
+def _attention_block(g: GraphWriter, frames: Frames, x: Value, mask: Value | None, block: AttentionBlock) -> Value:
+    layer, y = block.attention, layer_norm(g, x, block.attention_norm)
+    parts = linear(g, y, layer.query), linear(g, y, layer.key), linear(g, y, layer.value)
+    x = g.add(x, linear(g, _attention(g, frames, parts, layer, mask), layer.out))
     h = g.op("Gelu", linear(g, layer_norm(g, x, block.feed_forward_norm), block.up))
     return g.add(x, linear(g, h, block.down))
 
 
+def _dit_time(dit: DiT, precision: Precision) -> GraphWriter:
+    """`time` (S,) to `steps` (S, .): for every block shift, scale and gate of either half, then scale and shift of the
+    end; 1 is added to the scales."""
+    g = GraphWriter("time", precision)
+    width = dit.config.width
+    time = silu(g, time_embedding(g, g.input("time", ["steps"]), dit.time))
+    layers = [*(block.modulation for block in each(dit.blocks, DiTBlock)), dit.modulation]
+    weight, bias = torch.cat([layer.weight for layer in layers]).T, torch.cat([layer.bias for layer in layers])
+    one_more = torch.zeros(len(bias) // width)
+    one_more[: _DIT_PARTS * len(dit.blocks)].view(-1, _DIT_PARTS)[:, [1, 4]] = 1
+    one_more[-2] = 1
+    steps = g.product(time, weight, bias + one_more.repeat_interleave(width))
+    g.output("steps", steps, ["steps", len(bias)])
+    return g
+
+
 def _dit(dit: DiT, precision: Precision) -> GraphWriter:
-    """`velocity` (B, mel, T) of the DiT; inputs as in `DiT.forward`."""
+    """`velocity` (B, mel, T) of the DiT."""
     g = GraphWriter("estimator", precision)
     config = dit.config
-    given = _estimator_inputs(g, config.mel)
-    keys = _key_mask(g, given["mask"])
-    mask = g.add(keys, chunk_mask(g, g.dimension("x", 2), g.input("chunk", [], "int")))
-    time = silu(g, time_embedding(g, given["time"], dit.time))
-    signal = g.concat(*[given[name] for name in ("x", "prompt", "mu", "speaker")], axis=1)
-    x = linear(g, g.transpose(signal, 0, 2, 1), dit.embed)
-    y = g.transpose(x, 0, 2, 1)
+    count = _DIT_PARTS * config.depth + 2
+    step = g.input("step", [count * config.width])
+    parts = g.ops("Split", step, outputs=count, axis=0, num_outputs=count)
+    frames, rows = _estimator_inputs(g, config.mel, ("x", "prompt", "mu", "speaker"))
+    length = g.dimension("x", 2)
+    mask = chunk_mask(g, length, g.input("chunk", [], "int"))
+    x = linear(g, rows, dit.embed)
+    y = signal_of(g, frames, x, config.width)
     for layer in each(dit.position, nn.Conv1d):
         y = mish(g, conv(g, y, layer, left=POSITION_KERNEL - 1))
-    x = g.add(x, g.transpose(y, 0, 2, 1))
-    frames = g.transpose(given["mask"], 0, 2, 1)
-    rotate = _first_head_rotation(g, g.dimension("x", 2), config.head_size)
+    x = g.add(x, rows_of(g, y, config.width))
+    turn = _turn(g, length, config.head_size)
     for block in each(dit.blocks, DiTBlock):
-        x = _dit_block(g, x, time, mask, frames, rotate, block)
-    scale, shift = g.ops("Split", linear(g, time, dit.modulation), outputs=2, axis=1, num_outputs=2)
-    rows = linear(g, _modulate(g, x, shift, scale, config.width), dit.out, exact=True)
-    g.output("velocity", g.transpose(rows, 0, 2, 1), ["batch", config.mel, "frames"])
+        own, parts = parts[:_DIT_PARTS], parts[_DIT_PARTS:]
+        x = _dit_block(g, frames, x, own, mask, turn, block)
+    scale, shift = parts
+    rows = linear(g, norm(g, x, scale, shift, 1e-6), dit.out, exact=True)
+    velocity = signal_of(g, frames, rows, config.mel)
+    g.output("velocity", velocity, ["batch", config.mel, "frames"])
     return g
 
 
 def _dit_block(
     g: GraphWriter,
+    frames: Frames,
     x: Value,
-    time: Value,
+    parts: list[Value],
     mask: Value,
-    frames: Value,
-    rotate: Callable[[Value], Value],
+    turn: tuple[Value, Value],
     block: DiTBlock,
 ) -> Value:
-    width = block.up.in_features
-    parts = g.ops("Split", linear(g, time, block.modulation), outputs=6, axis=1, num_outputs=6)
     shift_a, scale_a, gate_a, shift_m, scale_m, gate_m = parts
-    y = attention(g, _modulate(g, x, shift_a, scale_a, width), block.attention, mask, rotate)
-    x = g.add(x, g.mul(g.unsqueeze(gate_a, 1), g.mul(y, frames)))
-    h = linear(g, _modulate(g, x, shift_m, scale_m, width), block.up)
-    y = linear(g, g.op("Gelu", h, approximate="tanh"), block.down)
-    return g.add(x, g.mul(g.unsqueeze(gate_m, 1), y))
+    layer, y = block.attention, norm(g, x, scale_a, shift_a, 1e-6)
+    q, k = (_turn_first_head(g, frames, linear(g, y, part), layer, turn) for part in (layer.query, layer.key))
+    y = _attention(g, frames, (q, k, linear(g, y, layer.value)), layer, mask)
+    x = g.add(x, _gated(g, y, layer.out, gate_a))
+    h = linear(g, norm(g, x, scale_m, shift_m, 1e-6), block.up)
+    return g.add(x, _gated(g, g.op("Gelu", h, approximate="tanh"), block.down, gate_m))
 
 
-def _modulate(g: GraphWriter, x: Value, shift: Value, scale: Value, width: int) -> Value:
-    ones, zeros = g.weight(np.ones(width, np.float32)), g.weight(np.zeros(width, np.float32))
-    normed = g.op("LayerNormalization", x, ones, zeros, axis=-1, epsilon=1e-6)
-    return g.add(g.mul(normed, g.unsqueeze(g.add(scale, g.number(1.0)), 1)), g.unsqueeze(shift, 1))
+def _gated(g: GraphWriter, x: Value, layer: nn.Linear, gate: Value) -> Value:
+    """Rows through a linear layer, its outputs times `gate`."""
+    return g.product(x, layer.weight.T, g.mul(g.weight(layer.bias), gate), gain=gate)
 
 
-def _first_head_rotation(g: GraphWriter, length: Value, size: int) -> Callable[[Value], Value]:
+def _turn(g: GraphWriter, length: Value, size: int) -> tuple[Value, Value]:
+    """Cosines and sines (T, size / 2) of rotary positions."""
     rates = (1e4 ** (-np.arange(0, size, 2) / size)).astype(np.float32)
     angle = g.mul(g.unsqueeze(g.cast(g.range(length), "float"), 1), g.weight(rates))
-    cos, sin = g.op("Cos", angle), g.op("Sin", angle)
+    return g.op("Cos", angle), g.op("Sin", angle)
 
-    def rotate(x: Value) -> Value:
-        head, rest = g.slice(x, 0, 1, 1), g.slice(x, 1, _END, 1)
-        even, odd = g.slice(head, 0, _END, 3, 2), g.slice(head, 1, _END, 3, 2)
-        turned_even = g.op("Sub", g.mul(even, cos), g.mul(odd, sin))
-        turned_odd = g.add(g.mul(odd, cos), g.mul(even, sin))
-        pairs = g.concat(g.unsqueeze(turned_even, 4), g.unsqueeze(turned_odd, 4), axis=4)
-        return g.concat(g.reshape(pairs, 0, 0, 0, -1), rest, axis=1)
 
-    return rotate
+def _turn_first_head(g: GraphWriter, frames: Frames, x: Value, layer: Attention, turn: tuple[Value, Value]) -> Value:
+    """Rows of queries or keys with head 0 turned by the positions, in pairs of neighbouring columns."""
+    width = layer.heads * layer.head_size
+    turned = g.op(
+        "RotaryEmbedding",
+        frames.apart(x, width),
+        g.ints(0),
+        *turn,
+        domain="com.microsoft",
+        num_heads=1,
+        rotary_embedding_dim=layer.head_size,
+        interleaved=1,
+    )
+    return g.reshape(turned, -1, width)

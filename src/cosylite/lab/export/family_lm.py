@@ -1,46 +1,47 @@
-"""The language models of the official families as graphs: one for prefill and steps alike, with the cache outside.
+"""The language models of the official families as graphs: one for prefill and steps alike, with the cache in place.
 
-A graph takes new rows for every sequence of a batch and the keys and values of the rows before, and gives the new keys
-and values; the caller stores them. So nothing is copied per step, sequences of any length share a step, and the memory
-belongs to the sequence. Cached keys are kept transposed, (B, heads, size, rows), ready for the product with queries.
+A graph takes new rows for every sequence of a batch and the buffers with the keys and values of the rows before, and
+writes the new keys and values behind them; the caller binds each output to the buffer of the input. So nothing is
+copied per step, sequences of any length share a step, and the memory belongs to the sequence.
 
-Inputs: `rows` (B, T, width); `cached` (B,) rows before; `fresh` (B,) valid new rows; per layer `keys_i`, `values_i`.
-Outputs: `scores` (B, vocabulary) after the last valid row; per layer `new_keys_i`, `new_values_i`.
+Inputs: `rows` (B, T, width); `cached` (B,) rows before; `fresh` (B,) valid new rows; per layer the buffers `keys_i`,
+`values_i` (B, heads, capacity, size). Outputs: `scores` (B, vocabulary) after the last valid row; per layer the buffers
+`new_keys_i`, `new_values_i`. Either all sequences are new, or all get one row, or there is only one sequence.
+
+The kernels want heads of a multiple of 16 columns; smaller ones (toys) are filled up with zeros.
 """
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from cosylite.lab.export.blocks import (
     causal_mask,
     each,
     encoder_layers,
     feed_forward,
-    forbid,
     input_layer,
     layer_norm,
     linear,
-    project,
-    relative_queries,
     rms_norm,
-    rows_again,
     silu,
     sinusoids,
+    turn_query,
 )
-from cosylite.lab.export.graph import GraphWriter, Precision, Value
+from cosylite.lab.export.graph import GraphWriter, Precision, Shape, Value
+from cosylite.lab.models.attention import Attention, RelativeAttention
 from cosylite.lab.models.encoder import EncoderLayer
 from cosylite.lab.models.lm import LanguageModel, QwenLayer, QwenLM, TransformerLM
 
+_CONTRIB = "com.microsoft"
 
-@dataclass(frozen=True)
-class _Step:
-    """Values that all layers of a graph share."""
 
-    positions: Value
-    """(B, T) of the new rows."""
-    mask: Value
-    """(B, 1, T, S + T), additive, over cached and new keys."""
+def head_room(size: int) -> int:
+    """Columns of a head in the graph."""
+    return -(-size // 16) * 16
 
 
 def lm_graph(lm: LanguageModel, precision: Precision = "fp32") -> GraphWriter:
@@ -50,123 +51,196 @@ def lm_graph(lm: LanguageModel, precision: Precision = "fp32") -> GraphWriter:
 
 def text_graph(lm: TransformerLM, precision: Precision = "fp32") -> GraphWriter:
     """v1: embedded text (1, N, size) to rows (1, N, width)."""
-    g = GraphWriter("text", precision)
+    g = GraphWriter("text", "int8" if precision == "int4" else precision)
     config = lm.config.text_encoder
-    x = g.input("text", [1, "tokens", config.input_size])
+    x = g.reshape(g.input("text", [1, "tokens", config.input_size]), -1, config.input_size)
     x = input_layer(g, x, lm.text_encoder.embed)
-    x = encoder_layers(g, x, lm.text_encoder.layers, config.width, causal_mask(g, g.dimension(x, 1)))
+    x = encoder_layers(g, x, lm.text_encoder.layers, config.width, causal_mask(g, g.dimension(x, 0)))
     rows = linear(g, layer_norm(g, x, lm.text_encoder.norm), lm.text_projection)
-    g.output("rows", rows, [1, "tokens", lm.config.width])
+    g.output("rows", g.unsqueeze(rows, 0), [1, "tokens", lm.config.width])
     return g
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Values that all layers of a graph share."""
+
+    cached: Value
+    fresh: Value
+    shape: Value
+    """(B, T), int64."""
+    last: Value
+    """(B,) int32: index of the last valid row of every sequence."""
+    total: Value
+    """int32 scalar: most rows of a sequence after this step."""
+    turn: tuple[Value, Value] | None = None
+    """Cosines and sines (total, size / 2) of rotary positions."""
+
+    def apart(self, g: GraphWriter, x: Value) -> Value:
+        """Rows (B * T, C) to (B, T, C)."""
+        return g.op("Reshape", x, g.concat(self.shape, g.ints(-1), axis=0))
 
 
 def _open(g: GraphWriter, width: int) -> tuple[Value, _Step]:
     rows = g.input("rows", ["batch", "new", width])
-    cached = g.input("cached", ["batch"], "int")
-    fresh = g.input("fresh", ["batch"], "int")
-    new = g.range(g.dimension(rows, 1))
-    positions = g.add(g.unsqueeze(cached, 1), g.unsqueeze(new, 0))
-    keys = g.range(g.dimension("values_0", 2))
-    seen = g.op("Less", g.unsqueeze(keys, 0), g.unsqueeze(cached, 1))
-    valid = g.op("Less", g.unsqueeze(new, 0), g.unsqueeze(fresh, 1))
-    own = g.add(causal_mask(g, g.dimension(rows, 1)), g.unsqueeze(forbid(g, valid), 1, 2))
-    before = g.op("Expand", g.unsqueeze(forbid(g, seen), 1, 2), _mask_shape(g, rows))
-    return rows, _Step(positions, g.concat(before, own, axis=3))
+    cached, fresh = g.input("cached", ["batch"], "int"), g.input("fresh", ["batch"], "int")
+    last = g.op("Sub", g.add(cached, fresh), g.integer(1))
+    most = g.add(g.op("ReduceMax", cached, g.ints(0), keepdims=0), g.dimension(rows, 1))
+    step = _Step(cached, fresh, g.op("Shape", rows, end=2), g.cast(last, "short"), g.cast(most, "short"))
+    return g.reshape(rows, -1, width), step
 
 
-def _mask_shape(g: GraphWriter, rows: Value) -> Value:
-    """Shape (1, 1, T, 1), to spread a mask over the new rows."""
-    return g.concat(g.ints(1, 1), g.op("Shape", rows, start=1, end=2), g.ints(1), axis=0)
+def _close(g: GraphWriter, x: Value, step: _Step) -> Value:
+    """The last valid row of every sequence."""
+    batch, new = g.slice(step.shape, 0, 1, 0), g.slice(step.shape, 1, 2, 0)
+    first = g.mul(g.range(g.op("Squeeze", batch, g.ints(0))), new)
+    return g.op("Gather", x, g.op("Sub", g.add(first, step.fresh), g.integer(1)), axis=0)
 
 
-def _close(g: GraphWriter, hidden: Value, scores: int, lm: LanguageModel) -> None:
-    last = g.unsqueeze(g.op("Sub", "fresh", g.integer(1)), 1, 2)
-    index = g.op("Expand", last, g.concat(g.ints(1, 1), g.op("Shape", hidden, start=2, end=3), axis=0))
-    row = g.op("Squeeze", g.op("GatherElements", hidden, index, axis=1), g.ints(1))
-    g.output("scores", linear(g, row, lm.decoder), ["batch", scores])
+def _scores(g: GraphWriter, x: Value, lm: LanguageModel) -> None:
+    """The scores of all tokens, where 4 bits would be felt directly."""
+    precision: Precision | None = "int8" if g.precision == "int4" else None
+    scores = g.product(x, lm.decoder.weight.T, lm.decoder.bias, precision=precision)
+    g.output("scores", scores, ["batch", lm.decoder.out_features])
 
 
-def _cache(g: GraphWriter, layer: int, heads: int, size: int) -> tuple[Value, Value]:
-    keys = g.input(f"keys_{layer}", ["batch", heads, size, "cache"])
-    return keys, g.input(f"values_{layer}", ["batch", heads, "cache", size])
+@dataclass(frozen=True)
+class _Heads:
+    """The heads of an attention layer, of `size` columns, in the graph `room`."""
+
+    heads: int
+    kv_heads: int
+    size: int
+    halves: bool
+    """Queries and keys are turned in pairs of column i and column i + size / 2."""
+
+    @classmethod
+    def of(cls, layer: Attention, *, halves: bool) -> "_Heads":
+        return cls(layer.heads, layer.kv_heads, layer.head_size, halves)
+
+    @property
+    def room(self) -> int:
+        return head_room(self.size)
+
+    def spread(self, columns: Tensor, heads: int, *, halves: bool) -> Tensor:
+        """Columns (..., heads * size) to (..., heads * room)."""
+        index = torch.arange(self.size)
+        if halves:
+            index = index + (index >= self.size // 2) * (self.room - self.size) // 2
+        index = (torch.arange(heads)[:, None] * self.room + index).flatten()
+        wide = columns.new_zeros(*columns.shape[:-1], heads * self.room)
+        wide[..., index] = columns.detach()
+        return wide
+
+    def packed(self, layers: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        """Columns of queries, keys and values side by side."""
+        q, k, v = layers
+        return torch.cat(
+            [
+                self.spread(q, self.heads, halves=self.halves),
+                self.spread(k, self.kv_heads, halves=self.halves),
+                self.spread(v, self.kv_heads, halves=False),
+            ],
+            -1,
+        )
 
 
-def _store(g: GraphWriter, layer: int, keys: Value, values: Value, heads: int, size: int) -> None:
-    g.output(f"new_keys_{layer}", keys, ["batch", heads, size, "new"])
-    g.output(f"new_values_{layer}", values, ["batch", heads, "new", size])
+def _project(g: GraphWriter, x: Value, layer: Attention, heads: _Heads, more: Tensor | None = None) -> Value:
+    """Queries, keys and values of rows, side by side; `more` is added to the queries."""
+    weight = heads.packed((layer.query.weight.T, layer.key.weight.T, layer.value.weight.T))
+    query_bias = layer.query.bias if more is None else layer.query.bias + more.flatten()
+    return g.product(x, weight, heads.packed((query_bias, layer.key.bias, layer.value.bias)))
 
 
-def _attend(g: GraphWriter, scores: tuple[Value, Value], values: tuple[Value, Value], mask: Value) -> Value:
-    """Attention over cached and new rows, each in its place; only the scores are joined."""
-    joined = g.add(g.concat(*scores, axis=3), mask)
-    lengths = g.concat(*[g.op("Shape", v, start=2, end=3) for v in values], axis=0)
-    before, own = g.ops("Split", g.op("Softmax", joined, axis=-1), lengths, outputs=2, axis=3)
-    return g.add(g.matmul(before, values[0]), g.matmul(own, values[1]))
+def _attend(g: GraphWriter, packed: Value, i: int, heads: _Heads, step: _Step, bias: Value = "") -> Value:
+    """Attention of the new rows over the cache, to which they are added: rows (B * T, heads * room)."""
+    shape: Shape = ["batch", heads.kv_heads, "capacity", heads.room]
+    buffers = [g.input(f"{name}_{i}", shape) for name in ("keys", "values")]
+    turned = bool(step.turn)
+    inputs = [step.apart(g, packed), "", "", *buffers, step.last, step.total, *(step.turn or ("", ""))]
+    out, keys, values = g.ops(
+        "GroupQueryAttention",
+        *inputs,
+        *(["", bias] if bias else []),
+        outputs=3,
+        domain=_CONTRIB,
+        num_heads=heads.heads,
+        kv_num_heads=heads.kv_heads,
+        scale=heads.size**-0.5,
+        do_rotary=int(turned),
+    )
+    g.output(f"new_keys_{i}", keys, shape)
+    g.output(f"new_values_{i}", values, shape)
+    return g.reshape(out, -1, heads.heads * heads.room)
+
+
+def _merge(g: GraphWriter, rows: Value, layer: Attention, heads: _Heads) -> Value:
+    weight = heads.spread(layer.out.weight, heads.heads, halves=False).T
+    return g.product(rows, weight, layer.out.bias)
 
 
 def _transformer_graph(lm: TransformerLM, precision: Precision) -> GraphWriter:
     g = GraphWriter("lm", precision)
     config = lm.config.backbone
-    size = config.width // config.heads
-    rows, step = _open(g, lm.config.width)
-    cos, sin = sinusoids(g, step.positions, config.width)
-    at_query = g.unsqueeze(cos, 1), g.unsqueeze(sin, 1)
-    cached_cos, cached_sin = sinusoids(g, g.range(g.dimension("values_0", 2)), config.width)
-    at_cached = g.transpose(g.concat(cached_cos, cached_sin, axis=-1), 1, 0)
-    at_new = g.unsqueeze(g.transpose(g.concat(cos, sin, axis=-1), 0, 2, 1), 1)
-    x = input_layer(g, rows, lm.backbone.embed)
+    x, step = _open(g, lm.config.width)
+    new = g.unsqueeze(g.range(g.dimension("rows", 1)), 0)
+    at_query = sinusoids(g, g.unsqueeze(g.add(g.unsqueeze(step.cached, 1), new), 1), config.width)
+    cos, sin = sinusoids(g, g.range(g.cast(step.total, "int")), config.width)
+    at_key = g.transpose(g.concat(cos, sin, axis=-1), 1, 0)
+    x = input_layer(g, x, lm.backbone.embed)
     for i, layer in enumerate(each(lm.backbone.layers, EncoderLayer)):
         attention = layer.attention
-        keys, values = _cache(g, i, config.heads, size)
-        q, k, v = project(g, layer_norm(g, x, layer.attention_norm), attention)
-        new_keys = g.transpose(k, 0, 1, 3, 2)
-        content, turned = relative_queries(g, q, attention, at_query)
-        before = g.add(g.matmul(content, keys), g.matmul(turned, at_cached))
-        own = g.add(g.matmul(content, new_keys), g.matmul(turned, at_new))
-        out = _attend(g, (before, own), (values, v), step.mask)
-        x = g.add(x, linear(g, rows_again(g, out), attention.out))
+        heads = _Heads.of(attention, halves=False)
+        packed = _project(g, layer_norm(g, x, layer.attention_norm), attention, heads, attention.content_bias)
+        bias = _distances(g, packed, attention, heads, step, at_query, at_key)
+        x = g.add(x, _merge(g, _attend(g, packed, i, heads, step, bias), attention, heads))
         x = feed_forward(g, x, layer, relu=True)
-        _store(g, i, new_keys, v, config.heads, size)
-    _close(g, layer_norm(g, x, lm.backbone.norm), lm.config.speech_tokens + 1, lm)
+    x = layer_norm(g, _close(g, x, step), lm.backbone.norm)
+    _scores(g, x, lm)
     return g
+
+
+def _distances(
+    g: GraphWriter,
+    packed: Value,
+    layer: RelativeAttention,
+    heads: _Heads,
+    step: _Step,
+    at_query: tuple[Value, Value],
+    at_key: Value,
+) -> Value:
+    """Scores (B, H, T, total) of the distances between new rows and all rows."""
+    q = g.slice(packed, 0, heads.heads * heads.room, 1)
+    shape = g.concat(step.shape, g.ints(heads.heads, heads.room), axis=0)
+    q = g.transpose(g.op("Reshape", q, shape), 0, 2, 1, 3)
+    q = g.slice(q, 0, heads.size, 3) if heads.room > heads.size else q
+    q = g.add(q, g.weight((layer.distance_bias - layer.content_bias)[:, None]))
+    turned = turn_query(g, q, layer, at_query)
+    return g.op("FusedMatMul", turned, at_key, domain=_CONTRIB, alpha=heads.size**-0.5)
 
 
 def _qwen_graph(lm: QwenLM, precision: Precision) -> GraphWriter:
     g = GraphWriter("lm", precision)
     config = lm.config.backbone
-    size = config.width // config.heads
     x, step = _open(g, config.width)
-    rates = (config.rope_theta ** (-np.arange(0, size, 2) / size)).astype(np.float32)
-    angle = g.unsqueeze(g.mul(g.unsqueeze(g.cast(step.positions, "float"), -1), g.weight(rates)), 1)
-    turn = g.op("Cos", angle), g.op("Sin", angle)
+    size = config.width // config.heads
+    rates = np.zeros(head_room(size) // 2, np.float32)
+    rates[: size // 2] = config.rope_theta ** (-np.arange(0, size, 2) / size)
+    places = g.cast(g.range(g.cast(step.total, "int")), "float")
+    angle = g.mul(g.unsqueeze(places, 1), g.weight(rates))
+    step = dataclasses.replace(step, turn=(g.op("Cos", angle), g.op("Sin", angle)))
     for i, layer in enumerate(each(lm.layers, QwenLayer)):
-        x = _qwen_layer(g, x, layer, i, step, turn)
-    _close(g, rms_norm(g, x, lm.norm), lm.config.speech_tokens + lm.config.control_rows, lm)
+        x = _qwen_layer(g, x, layer, i, step)
+    x = rms_norm(g, _close(g, x, step), lm.norm)
+    _scores(g, x, lm)
     return g
 
 
-def _qwen_layer(g: GraphWriter, x: Value, layer: QwenLayer, i: int, step: _Step, turn: tuple[Value, Value]) -> Value:
-    attention = layer.attention
-    heads, kv_heads, size = attention.heads, attention.kv_heads, attention.head_size
-    keys, values = _cache(g, i, kv_heads, size)
-    q, k, v = project(g, rms_norm(g, x, layer.attention_norm), attention)
-    new_keys = g.transpose(_rotate(g, k, turn, size), 0, 1, 3, 2)
-    # The query heads that share a key head are stacked, so that its cache is read once.
-    q = g.reshape(_rotate(g, q, turn, size), 0, kv_heads, -1, size)
-    mask = g.concat(*[step.mask] * (heads // kv_heads), axis=2)
-    out = _attend(g, (g.matmul(q, keys), g.matmul(q, new_keys)), (values, v), mask)
-    rows = g.reshape(out, 0, heads, -1, size)
-    x = g.add(x, linear(g, rows_again(g, rows), attention.out))
+def _qwen_layer(g: GraphWriter, x: Value, layer: QwenLayer, i: int, step: _Step) -> Value:
+    heads = _Heads.of(layer.attention, halves=True)
+    packed = _project(g, rms_norm(g, x, layer.attention_norm), layer.attention, heads)
+    x = g.add(x, _merge(g, _attend(g, packed, i, heads, step), layer.attention, heads))
     y = rms_norm(g, x, layer.feed_forward_norm)
-    _store(g, i, new_keys, v, kv_heads, size)
-    return g.add(x, linear(g, g.mul(silu(g, linear(g, y, layer.gate)), linear(g, y, layer.up)), layer.down))
-
-
-def _rotate(g: GraphWriter, x: Value, turn: tuple[Value, Value], size: int) -> Value:
-    cos, sin = turn
-    first, second = g.slice(x, 0, size // 2, 3), g.slice(x, size // 2, size, 3)
-    return g.concat(
-        g.op("Sub", g.mul(first, cos), g.mul(second, sin)),
-        g.add(g.mul(second, cos), g.mul(first, sin)),
-        axis=3,
-    )
+    both = g.product(y, torch.cat([layer.gate.weight, layer.up.weight]).T)
+    gate, up = g.ops("Split", both, outputs=2, axis=1, num_outputs=2)
+    return g.add(x, linear(g, g.mul(silu(g, gate), up), layer.down))

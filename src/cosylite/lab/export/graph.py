@@ -15,26 +15,39 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
-from cosylite.lab.export.quantise import quantise_columns
+from cosylite.lab.export.quantise import nibble_blocks, quantise_columns
 
 OPSET = 20
 Value = str
 """Name of a value in a graph."""
 Shape = Sequence[int | str]
-Precision = Literal["fp32", "int8"]
+Precision = Literal["fp32", "fp16", "int8", "int4"]
 _CONTRIB = "com.microsoft"
 _LEVELS, _ZERO_POINT = 127, 128
-_TYPES = {"float": TensorProto.FLOAT, "int": TensorProto.INT64, "double": TensorProto.DOUBLE}
+_LARGEST_HALF = 65504.0
+_HALVED = 256
+"""In fp16, arrays of at least so many values are stored in half precision; what is computed stays float32."""
+_TYPES = {
+    "float": TensorProto.FLOAT,
+    "double": TensorProto.DOUBLE,
+    "int": TensorProto.INT64,
+    "short": TensorProto.INT32,
+}
+
+
+_OUTSIDE = 1 << 14
+"""Weights of at least so many bytes lie in a file beside the graph, from where they are mapped instead of read."""
+_PAGE = 4096
 
 
 class GraphWriter:
     """Collects nodes, weights, inputs and outputs. `precision` is that of the products with constant matrices."""
 
     def __init__(self, name: str, precision: Precision = "fp32") -> None:
-        self._name, self._precision = name, precision
+        self._name, self.precision = name, precision
         self._levels: dict[Value, tuple[Value, Value]] = {}
         self._nodes: list[onnx.NodeProto] = []
-        self._weights: list[onnx.TensorProto] = []
+        self._weights: list[tuple[str, NDArray[Any]]] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[tuple[Any, ...], Value] = {}
@@ -62,9 +75,12 @@ class GraphWriter:
 
     def weight(self, values: Tensor | NDArray[Any]) -> Value:
         """Store an array as it is."""
-        array = values.detach().numpy() if isinstance(values, Tensor) else values
+        array = np.asarray(values.detach().numpy() if isinstance(values, Tensor) else values)
         name = self._fresh("weight")
-        self._weights.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
+        if self.precision == "fp16" and array.dtype == np.float32 and array.size >= _HALVED:
+            self._weights.append((name, np.clip(array, -_LARGEST_HALF, _LARGEST_HALF).astype(np.float16)))
+            return self.cast(name, "float")
+        self._weights.append((name, array))
         return name
 
     def number(self, value: float) -> Value:
@@ -91,45 +107,77 @@ class GraphWriter:
         """Matrix product."""
         return self.op("MatMul", a, b)
 
-    def product(self, rows: Value, weight: Tensor, bias: Tensor | None, *, exact: bool = False) -> Value:
-        """Rows (..., K) times a constant matrix (K, N), plus a bias (N,).
+    def product(
+        self,
+        rows: Value,
+        weight: Tensor,
+        bias: Tensor | Value | None = None,
+        *,
+        precision: Precision | None = None,
+        gain: Value = "",
+    ) -> Value:
+        """Rows (M, K) times a constant matrix (K, N), plus a bias (N,).
 
         In int8 every row has its own scale, so that it never depends on its neighbours, and so has every column of the
-        matrix; `exact` keeps a product in float32.
-        """
-        if self._precision == "fp32" or exact:
-            out = self.matmul(rows, self.weight(weight))
-        else:
-            out = self._int8_product(rows, weight.detach().numpy())
-        return out if bias is None else self.add(out, self.weight(bias))
+        matrix. In int4, blocks of a column share a scale.
 
-    def _int8_product(self, rows: Value, weight: NDArray[np.float32]) -> Value:
-        levels, scale = self._row_levels(rows, len(weight))
+        Args:
+            precision: of this product, if not that of the graph.
+            gain: factors (N,) of the columns of the product, before the bias; not in int4.
+        """
+        precision = precision or self.precision
+        offset = self.weight(bias) if isinstance(bias, Tensor) else bias
+        if precision == "int4":
+            return self._int4_product(rows, weight.detach().numpy(), offset)
+        if precision == "int8":
+            out = self._int8_product(rows, weight.detach().numpy(), gain)
+        else:
+            out = self.matmul(rows, self.weight(weight))
+            out = self.mul(out, gain) if gain else out
+        return self.add(out, offset) if offset else out
+
+    def _int8_product(self, rows: Value, weight: NDArray[np.float32], gain: Value) -> Value:
+        levels, scale = self._row_levels(rows)
         columns, column_scale = quantise_columns(weight)
+        factors = self.weight(column_scale)
         summed = self.op(
             "MatMulIntegerToFloat",
             levels,
             self.weight(columns),
             self.number(1.0),
-            self.weight(column_scale),
+            self.mul(factors, gain) if gain else factors,
             self._constant(np.uint8(_ZERO_POINT), ("zero point",)),
             domain=_CONTRIB,
         )
-        shape = self.concat(self.op("Shape", rows, end=-1), self.ints(weight.shape[1]), axis=0)
-        return self.op("Reshape", self.mul(summed, scale), shape)
+        return self.mul(summed, scale)
 
-    def _row_levels(self, rows: Value, size: int) -> tuple[Value, Value]:
-        """Rows as unsigned levels (M, K) and their scales (M, 1); worked out once per value."""
+    def _row_levels(self, rows: Value) -> tuple[Value, Value]:
+        """Rows (M, K) as unsigned levels and their scales (M, 1); worked out once per value."""
         if rows not in self._levels:
-            flat = self.reshape(rows, -1, size)
-            top = self.op("ReduceMax", flat, self.ints(1), keepdims=0)
-            low = self.op("Neg", self.op("ReduceMin", flat, self.ints(1), keepdims=0))
-            scale = self.mul(self.op("Max", top, low, self.number(1e-8)), self.number(1 / _LEVELS))
+            top = self.op("ReduceMax", self.op("Abs", rows), self.ints(1), keepdims=0)
+            scale = self.mul(self.op("Max", top, self.number(1e-8)), self.number(1 / _LEVELS))
             zero_point = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
             zeros = self.op("ConstantOfShape", self.op("Shape", scale), value=zero_point)
-            levels = self.op("QuantizeLinear", flat, scale, zeros, axis=0)
+            levels = self.op("QuantizeLinear", rows, scale, zeros, axis=0)
             self._levels[rows] = levels, self.unsqueeze(scale, 1)
         return self._levels[rows]
+
+    def _int4_product(self, rows: Value, weight: NDArray[np.float32], offset: Value | None) -> Value:
+        size, columns = weight.shape
+        packed, scales, block = nibble_blocks(weight)
+        return self.op(
+            "MatMulNBits",
+            rows,
+            self.weight(packed),
+            self.weight(scales),
+            *(["", "", offset] if offset else []),
+            domain=_CONTRIB,
+            K=size,
+            N=columns,
+            bits=4,
+            block_size=block,
+            accuracy_level=4,
+        )
 
     def concat(self, *values: Value, axis: int) -> Value:
         """Concatenate."""
@@ -160,7 +208,7 @@ class GraphWriter:
         return self.op("Range", self.integer(0), stop, self.integer(1))
 
     def cast(self, value: Value, kind: str) -> Value:
-        """Convert to "float", "int" or "double"."""
+        """Convert to "float", "double", "int" (64 bits) or "short" (32 bits)."""
         return self.op("Cast", value, to=_TYPES[kind])
 
     def pad(self, value: Value, left: int, right: int) -> Value:
@@ -168,16 +216,36 @@ class GraphWriter:
         return self.op("Pad", value, self.ints(0, 0, left, 0, 0, right)) if left or right else value
 
     def model(self) -> onnx.ModelProto:
-        """The finished graph."""
-        graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._weights)
+        """The finished graph, weights included."""
+        return self._model([numpy_helper.from_array(np.asarray(a, order="C"), name) for name, a in self._weights])
+
+    def _model(self, weights: list[onnx.TensorProto]) -> onnx.ModelProto:
+        graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, weights)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(_CONTRIB, 1)]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="cosylite")
         model.ir_version = 10
         return model
 
     def save(self, path: Path) -> None:
-        """Write the graph as one file."""
-        onnx.save(self.model(), path)
+        """Write the graph, and large weights to a file with the ending `.weights` beside it.
+
+        ONNX Runtime maps that file and lets go of it piece by piece as it arranges the weights for its kernels, so that
+        loading never holds them twice.
+        """
+        outside = path.with_suffix(".weights")
+        weights = []
+        with outside.open("wb") as file:
+            for name, array in self._weights:
+                if array.nbytes < _OUTSIDE:
+                    weights.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
+                    continue
+                file.write(bytes(-file.tell() % _PAGE))
+                weights.append(_reference(name, array, outside.name, file.tell()))
+                file.write(np.asarray(array, order="C").data)
+            empty = not file.tell()
+        if empty:
+            outside.unlink()
+        onnx.save(self._model(weights), path)
 
     def _constant(self, value: Any, key: tuple[Any, ...]) -> Value:
         if key not in self._constants:
@@ -187,3 +255,12 @@ class GraphWriter:
     def _fresh(self, kind: str) -> Value:
         self._count += 1
         return f"{kind}_{self._count}"
+
+
+def _reference(name: str, array: NDArray[Any], file: str, offset: int) -> onnx.TensorProto:
+    """A weight that lies in another file."""
+    tensor = onnx.TensorProto(name=name, dims=array.shape, data_type=helper.np_dtype_to_tensor_dtype(array.dtype))
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", file), ("offset", offset), ("length", array.nbytes)):
+        tensor.external_data.add(key=key, value=str(value))
+    return tensor

@@ -53,6 +53,22 @@ def quantise_columns(weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
     return np.clip(np.round(weight / scale), -127, 127).astype(np.int8), scale.astype(np.float32)
 
 
+def nibble_blocks(weight: NDArray[np.float32], block: int = 64) -> tuple[NDArray[np.uint8], NDArray[np.float32], int]:
+    """4 bits of (K, N), for `MatMulNBits`: every block of a column has its own scale, which its extreme value decides.
+
+    Returns:
+        Bytes (N, blocks, block / 2) of two values each, scales (N * blocks,), and the length of a block.
+    """
+    columns = weight.T
+    blocks = -(-columns.shape[1] // block)
+    padded = np.pad(columns, ((0, 0), (0, blocks * block - columns.shape[1]))).reshape(len(columns), blocks, block)
+    extreme = np.take_along_axis(padded, np.abs(padded).argmax(-1, keepdims=True), -1)
+    scale = np.where(extreme == 0, np.float32(1e-8), extreme / np.float32(-8))
+    values = (np.clip(np.round(padded / scale), -8, 7) + 8).astype(np.uint8)
+    packed: NDArray[np.uint8] = values[..., 0::2] | values[..., 1::2] << np.uint8(4)
+    return packed, scale.astype(np.float32).ravel(), block
+
+
 def _int8_nodes(matrix: Matrix, graph: onnx.GraphProto) -> list[onnx.NodeProto]:
     """The nodes that replace one product."""
     source, output, prefix = matrix.node.input[0], matrix.node.output[0], f"{matrix.node.output[0]}_int8"

@@ -14,9 +14,9 @@ from cosylite.runtime.family.source import SourceConfig
 from cosylite.runtime.records import record
 
 STAGES: dict[Family, tuple[str, ...]] = {
-    "v1": ("text", "lm", "encoder", "regulator", "estimator", "pitch", "vocoder"),
-    "v2": ("lm", "encoder", "estimator", "pitch", "vocoder"),
-    "v3": ("lm", "encoder", "estimator", "pitch", "vocoder"),
+    "v1": ("text", "lm", "encoder", "regulator", "time", "estimator", "pitch", "vocoder"),
+    "v2": ("lm", "encoder", "time", "estimator", "pitch", "vocoder"),
+    "v3": ("lm", "encoder", "time", "estimator", "pitch", "vocoder"),
 }
 """The graphs of a family; each lies in a file of its name."""
 _SHARED = ("text_table", "speech_table", "control", "source_mix")

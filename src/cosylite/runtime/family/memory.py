@@ -13,14 +13,15 @@ BLOCK = 64
 
 
 class Memory:
-    """Caches of a batch of sequences. Keys are (B, heads, size, capacity), values (B, heads, capacity, size).
+    """Buffers of a batch of sequences, one of keys and one of values per layer, (B, heads, capacity, size) each.
 
-    Sequences may have different lengths; what lies beyond a length is never read.
+    The graph of the language model writes into them. Sequences may have different lengths; what lies beyond a length is
+    never read.
     """
 
     def __init__(self, layers: int, heads: int, size: int, *, sequences: int = 1) -> None:
         self.lengths = np.zeros(sequences, np.int64)
-        self.keys = [np.zeros((sequences, heads, size, BLOCK), np.float32) for _ in range(layers)]
+        self.keys = [np.zeros((sequences, heads, BLOCK, size), np.float32) for _ in range(layers)]
         self.values = [np.zeros((sequences, heads, BLOCK, size), np.float32) for _ in range(layers)]
 
     @property
@@ -28,21 +29,20 @@ class Memory:
         """Rows there is room for."""
         return self.values[0].shape[2]
 
-    def feeds(self) -> dict[str, NDArray[np.generic]]:
-        """The caches as inputs of the graph."""
-        named: dict[str, NDArray[np.generic]] = {"cached": self.lengths}
+    def buffers(self, rows: slice = slice(None)) -> list[tuple[str, str, Array]]:
+        """Input, output and array of every buffer, of all sequences or of a range of them."""
+        found = []
         for i, (keys, values) in enumerate(zip(self.keys, self.values, strict=True)):
-            named[f"keys_{i}"], named[f"values_{i}"] = keys, values
-        return named
+            found.append((f"keys_{i}", f"new_keys_{i}", keys[rows]))
+            found.append((f"values_{i}", f"new_values_{i}", values[rows]))
+        return found
 
-    def store(self, keys: Sequence[Array], values: Sequence[Array], fresh: NDArray[np.int64]) -> None:
-        """Append the first `fresh` (B,) of the new rows of every sequence."""
-        self._reserve(int((self.lengths + fresh).max()))
-        for row, (start, count) in enumerate(zip(self.lengths, fresh, strict=True)):
-            part = slice(start, start + count)
-            for layer in range(len(self.keys)):
-                self.keys[layer][row, :, :, part] = keys[layer][row, :, :, :count]
-                self.values[layer][row, :, part] = values[layer][row, :, :count]
+    def make_room(self, rows: int) -> None:
+        """Make room for as many more rows in every sequence."""
+        self._reserve(int(self.lengths.max(initial=0)) + rows)
+
+    def advance(self, fresh: NDArray[np.int64]) -> None:
+        """Count the `fresh` (B,) rows that were written."""
         self.lengths = self.lengths + fresh
 
     def join(self, other: "Memory") -> None:
@@ -73,5 +73,6 @@ class Memory:
         more = capacity - self.capacity
         if more <= 0:
             return
-        self.keys = [np.pad(keys, ((0, 0), (0, 0), (0, 0), (0, more))) for keys in self.keys]
-        self.values = [np.pad(values, ((0, 0), (0, 0), (0, more), (0, 0))) for values in self.values]
+        room = ((0, 0), (0, 0), (0, more), (0, 0))
+        self.keys = [np.pad(keys, room) for keys in self.keys]
+        self.values = [np.pad(values, room) for values in self.values]

@@ -1,6 +1,7 @@
 """The three stages of an official family on ONNX Runtime."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -60,7 +61,7 @@ class TokenModel:
 
     def text(self, ids: Sequence[int]) -> Rows:
         """Rows (N, width) of text ids."""
-        rows: Rows = self.text_table[list(ids)]
+        rows: Rows = self.text_table[list(ids)].astype(np.float32)
         if self.text_stage is None or not len(ids):
             return rows if self.text_stage is None else self.control[:0]
         encoded: Rows = self.text_stage.run(["rows"], {"text": rows[None]})[0][0]
@@ -68,7 +69,7 @@ class TokenModel:
 
     def speech(self, ids: Sequence[int]) -> Rows:
         """Rows (N, width) of speech tokens."""
-        rows: Rows = self.speech_table[list(ids)]
+        rows: Rows = self.speech_table[list(ids)].astype(np.float32)
         return rows
 
     def speaker(self, embedding: Array) -> Rows:
@@ -128,16 +129,58 @@ class TokenModel:
     def feed_batch(self, rows: Sequence[Rows], state: Memory) -> Array:
         """Feed every sequence of a batch its next rows, at least one each; log-probabilities (B, vocabulary)."""
         fresh = np.array([len(r) for r in rows], np.int64)
-        padded = np.zeros((len(rows), int(fresh.max()), self.spec.width), np.float32)
-        for row, new in enumerate(rows):
-            padded[row, : len(new)] = new
-        layers = range(self.spec.layers)
-        names = ["scores", *(f"new_keys_{i}" for i in layers), *(f"new_values_{i}" for i in layers)]
-        scores, *new_rows = self.step.run(names, {"rows": padded, "fresh": fresh, **state.feeds()})
-        state.store(new_rows[: self.spec.layers], new_rows[self.spec.layers :], fresh)
+        state.make_room(int(fresh.max()))
+        if (fresh == 1).all() or not state.lengths.any():
+            scores = self._step(rows, fresh, state, slice(None))
+        else:  # the graph takes several rows at once for new sequences only, or for one
+            each = [slice(i, i + 1) for i in range(len(rows))]
+            scores = np.concatenate([self._step(rows[one], fresh[one], state, one) for one in each])
+        state.advance(fresh)
         top = scores.max(-1, keepdims=True)
         out: Array = scores - top - np.log(np.exp(scores - top).sum(-1, keepdims=True))
         return out
+
+    def _step(self, rows: Sequence[Rows], fresh: NDArray[np.int64], state: Memory, part: slice) -> Array:
+        padded = np.zeros((len(rows), int(fresh.max()), self.spec.width), np.float32)
+        for row, new in enumerate(rows):
+            padded[row, : len(new)] = new
+        feeds: dict[str, NDArray[Any]] = {"rows": padded, "cached": state.lengths[part], "fresh": fresh}
+        return self.step.run_in_place(["scores"], feeds, state.buffers(part))[0]
+
+
+class FlowTimes:
+    """What the estimator needs to know of the flow time, worked out once for every time.
+
+    Most sentences use the same few times, so the graph is loaded for a moment only; its weights are a third of the flow
+    of v3.
+    """
+
+    _MOST = 256
+
+    def __init__(self, load: Callable[[], Stage]) -> None:
+        self._load = load
+        self._lock = threading.Lock()
+        self._known: dict[float, Array] = {}
+
+    def prepare(self, times: Sequence[float]) -> None:
+        """Work out what is missing, together."""
+        with self._lock:
+            self._learn(times)
+
+    def at(self, time: float) -> Array:
+        """For one time."""
+        with self._lock:
+            self._learn([time])
+            return self._known[time]
+
+    def _learn(self, times: Sequence[float]) -> None:
+        missing = [time for time in times if time not in self._known]
+        if not missing:
+            return
+        if len(self._known) >= self._MOST:
+            self._known.clear()
+        steps = self._load().run(["steps"], {"time": np.array(missing, np.float32)})[0]
+        self._known |= zip(missing, steps, strict=True)
 
 
 @dataclass(frozen=True)
@@ -146,6 +189,7 @@ class Flow:
 
     spec: FlowSpec
     encoder: Stage
+    times: "FlowTimes"
     estimator: Stage
     regulator: Stage | None
     """v1."""
@@ -201,6 +245,7 @@ class Flow:
         hint[..., :prompt] = prompt_feat.transpose(0, 2, 1)
         chunk = self.spec.frame_chunk if streaming else WHOLE
         times = euler_steps(cosine_times(steps))
+        self.times.prepare([step.time for step in times])
         mel = euler(lambda x, time: self.velocity(x, time, mu, speaker, hint, chunk), noise, times)
         return mel[..., prompt:], cache
 
@@ -211,8 +256,7 @@ class Flow:
             name: np.concatenate([value, np.zeros_like(value)]) for name, value in pairs.items()
         }
         feeds["x"] = np.concatenate([x, x])
-        feeds["mask"] = np.ones((2, 1, x.shape[-1]), np.float32)
-        feeds["time"] = np.full(2, time, np.float32)
+        feeds["step"] = self.times.at(time)
         if self.spec.frame_chunk:
             feeds["chunk"] = np.array(chunk, np.int64)
         rows = self.estimator.run(["velocity"], feeds)[0]
@@ -330,10 +374,12 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     """
     manifest = read_manifest(path)
     counters, device = Counters(), choose_device(device)
-    stages = {
-        name: Stage(name, path / f"{name}.onnx", device=device, threads=threads or default_threads(), counters=counters)
-        for name in STAGES[manifest.family]
-    }
+
+    def load(name: str) -> Stage:
+        file = path / f"{name}.onnx"
+        return Stage(name, file, device=device, threads=threads or default_threads(), counters=counters)
+
+    stages = {name: load(name) for name in STAGES[manifest.family] if name != "time"}
 
     def table(name: str) -> Array:
         values: Array = np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
@@ -344,7 +390,8 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     lm = TokenModel(manifest.tokens, stages["lm"], stages.get("text"), *tables, speaker)
     frame = manifest.vocoder.source.samples_per_frame
     regulator = stages.get("regulator")
-    flow = Flow(manifest.flow, stages["encoder"], stages["estimator"], regulator, manifest.sample_rate, frame)
+    times = FlowTimes(lambda: load("time"))
+    flow = Flow(manifest.flow, stages["encoder"], times, stages["estimator"], regulator, manifest.sample_rate, frame)
     mix = table("source_mix")
     source = HarmonicSource(manifest.vocoder.source, mix[:-1], float(mix[-1]))
     vocoder = Vocoder(manifest.vocoder, manifest.flow.mel, stages["pitch"], stages["vocoder"], source)
