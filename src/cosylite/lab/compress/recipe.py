@@ -122,7 +122,7 @@ class Calibration:
     """How the ranges of static activations are found.
 
     Attributes:
-        method: smallest and largest value; `percentile` of them; least divergence of the histogram; least squared error.
+        method: smallest and largest value, `percentile` of them, least divergence of the histogram, or least squares.
         percentile: of values inside the range, for that method.
         sentences: of the calibration set that are spoken.
     """
@@ -149,7 +149,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Budget:
-    """The result is refused if it is further from the float model than this (L1 of log-mels, same durations and noise)."""
+    """The largest distance to the float model: L1 of log-mels, same durations and noise. Worse is refused."""
 
     mel_distance: float
     sentences: int = 12

@@ -1,5 +1,6 @@
 """Exports nano's networks to the three graphs of its bundle."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,16 +104,18 @@ def export(graph: Graph, path: Path) -> onnx.ModelProto:
     if "hops" in names:
         dims["hops"] = 2 * dims["frames"]
     shapes = tuple({axis: dims[name] for axis, name in graph.axes[key].items()} for key in graph.inputs)
-    program = torch.onnx.export(
-        graph.module.eval(),
-        tuple(graph.inputs.values()),
-        input_names=list(graph.inputs),
-        output_names=list(graph.outputs),
-        dynamic_shapes=shapes,
-        opset_version=OPSET,
-        dynamo=True,
-        verbose=False,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns about its own internals
+        program = torch.onnx.export(
+            graph.module.eval(),
+            tuple(graph.inputs.values()),
+            input_names=list(graph.inputs),
+            output_names=list(graph.outputs),
+            dynamic_shapes=shapes,
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
     if program is None:
         raise BundleError("the exporter gave no graph", code="export_failed")
     program.save(str(path), external_data=False)
@@ -123,7 +126,7 @@ def export(graph: Graph, path: Path) -> onnx.ModelProto:
 
 
 def name_products(model: onnx.ModelProto, module: nn.Module) -> None:
-    """Name every product with the matrix of a linear layer after that layer, which is found by its values."""
+    """Name every product after its linear layer, which is found by the values of its matrix, or after the matrix."""
     names: dict[bytes, list[str]] = {}
     for name, layer in module.named_modules():
         if isinstance(layer, nn.Linear):
@@ -131,8 +134,7 @@ def name_products(model: onnx.ModelProto, module: nn.Module) -> None:
             names.setdefault(key, []).append(name.removeprefix("encoder.").removeprefix("decoder."))
     for matrix in constant_products(model):
         found = names.get(matrix.weight.tobytes())
-        if found:
-            matrix.node.name = found.pop(0)
+        matrix.node.name = found.pop(0) if found else matrix.node.input[1]
 
 
 def without_traces(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -33,7 +33,10 @@ class Condition:
 
 
 def guided(estimator: Estimator, x: Tensor, time: float, given: Condition, guidance: float, streaming: bool) -> Tensor:
-    """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call."""
+    """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call. 0: no such row."""
+    if not guidance:
+        one = torch.ones(1, 1, x.shape[-1])
+        return estimator(x, one, given.mu, torch.full((1,), time), given.speaker, given.prompt, streaming=streaming)
     batch = [torch.cat([value, torch.zeros_like(value)]) for value in (given.mu, given.speaker, given.prompt)]
     mask = torch.ones(2, 1, x.shape[-1])
     rows = estimator(

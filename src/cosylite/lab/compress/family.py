@@ -1,0 +1,215 @@
+"""Compression of the CosyVoice family: guidance removal, quantisation-aware training of flow and language model."""
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from cosylite.errors import InputError
+from cosylite.lab.checkpoints import Checkpoint
+from cosylite.lab.compress.data import Row
+from cosylite.lab.compress.fake import insert, linear_layers, remove
+from cosylite.lab.compress.layers import pick
+from cosylite.lab.compress.recipe import FakeQuantisation, GuidanceRemoval
+from cosylite.lab.compress.train import train
+from cosylite.lab.models.family import FamilyModel
+from cosylite.lab.models.flow import CausalFlow, Condition, Flow, TokenFlow, guided
+
+PARTS = ("lm", "flow")
+_CROP = 200
+"""Frames of a lesson of the flow, at most."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An utterance: text ids (N,), speech tokens (M,), the vector of its speaker (size,)."""
+
+    text: Tensor
+    tokens: Tensor
+    speaker: Tensor
+
+
+def lessons_of(checkpoint: Checkpoint, rows: Sequence[Row], encode: Callable[[str], list[int]]) -> list[Lesson]:
+    """Lessons of the rows that have speech tokens.
+
+    Args:
+        encode: text to ids.
+
+    Raises:
+        InputError: no row has speech tokens, or a token or voice is unknown.
+    """
+    config = checkpoint.config.flow
+    vectors = {k: v["embedding"].float().flatten() for k, v in checkpoint.speakers.items() if "embedding" in v}
+    found = []
+    for row in rows:
+        if not row.speech_tokens:
+            continue
+        if max(row.speech_tokens) >= config.speech_tokens:
+            raise InputError(
+                f"speech token {max(row.speech_tokens)} is beyond the {config.speech_tokens} of the model",
+                code="bad_data",
+                param="data",
+            )
+        if row.voice is not None and row.voice not in vectors:
+            raise InputError(
+                f"the data name the voice {row.voice!r}; the model has {', '.join(vectors) or 'none'}",
+                code="unknown_voice",
+                param="data",
+            )
+        vector = vectors[row.voice] if row.voice else torch.zeros(config.speaker_size)
+        found.append(Lesson(torch.tensor(encode(row.text)), torch.tensor(row.speech_tokens), vector))
+    if not found:
+        raise InputError(
+            "training a family model needs rows with speech_tokens: give --data", code="no_training_data", param="data"
+        )
+    return found
+
+
+def remove_guidance(
+    checkpoint: Checkpoint, how: GuidanceRemoval, lessons: list[Lesson], folder: Path, seed: int
+) -> Checkpoint:
+    """The checkpoint with a flow that needs no second, unconditional row: its guidance is 0."""
+    flow = checkpoint.model.flow
+    student = copy.deepcopy(flow)
+    student.requires_grad_(False)
+    estimator = _module(student)
+    estimator.requires_grad_(True)
+
+    def losses(step: int) -> Mapping[str, Tensor]:
+        given, x, time = flow_point(flow, lessons[step % len(lessons)])
+        with torch.no_grad():
+            wanted = guided(flow.estimator, x, time, given, flow.config.guidance, False)
+        return {"guidance": F.mse_loss(guided(student.estimator, x, time, given, 0.0, False), wanted)}
+
+    trained = train("guidance removal", student, losses, how.training, folder / "guidance.pt", seed=seed)
+    trained.config = dataclasses.replace(flow.config, guidance=0.0)
+    return with_model(checkpoint, flow=trained)
+
+
+def flow_point(flow: TokenFlow | CausalFlow, lesson: Lesson) -> tuple[Condition, Tensor, float]:
+    """A condition, a point on the way from noise, and its time, drawn by chance."""
+    with torch.no_grad():
+        mu = mu_of(flow, lesson)
+        start = int(torch.randint(max(1, mu.shape[1] - _CROP + 1), ()))
+        mu = mu[:, start : start + _CROP]
+        given = flow.condition(mu, lesson.speaker[None], mu[:, :0])
+        time = float(torch.rand(()))
+        # The mel itself is not known: mu is its first estimate, and the way leads there.
+        x = torch.randn_like(given.mu) * (1 - time) + given.mu * time
+    return given, x, time
+
+
+def lm_logits(model: FamilyModel, lesson: Lesson) -> Tensor:
+    """Scores (M + 1, vocabulary) of the speech tokens of a lesson and of its end."""
+    lm = model.lm
+    start, task = lm.control_rows()
+    text = lm.text_rows(lesson.text[None])[0] if len(lesson.text) else start[:0]
+    speaker = lm.speaker_rows(lesson.speaker[None])
+    rows = torch.cat([start, speaker, text, task, lm.speech_rows(lesson.tokens[None])[0]])[None]
+    hidden = lm.extend(rows, lm.create_cache(1, rows.shape[1]))
+    return lm.logits(hidden[0, -len(lesson.tokens) - 1 :])
+
+
+def fine_tune(
+    checkpoint: Checkpoint, how: FakeQuantisation, lessons: list[Lesson], folder: Path, seed: int
+) -> Checkpoint:
+    """The checkpoint after training with fake quantisation of language model and flow; its layers are plain again.
+
+    Raises:
+        InputError: a layer filter matches nothing, or static activations, which the family's graphs do not have.
+    """
+    if how.activations == "static":
+        raise InputError(
+            "recipe: graphs of the family have a scale per row: fake.activations must be dynamic or float",
+            code="bad_recipe",
+            param="fake",
+        )
+    student = with_model(checkpoint)
+    parts: dict[str, nn.Module] = {"lm": student.model.lm, "flow": student.model.flow}
+    names = {part: {n: f"{part}.{n}" for n in trainable_layers(model)} for part, model in parts.items()}
+    chosen = pick([n for part in names.values() for n in part.values()], how.layers)
+    for number, (part, model) in enumerate(parts.items()):
+        mine = sorted(chosen & set(names[part].values()))
+        if not mine:
+            continue
+        insert(model, mine, how.weights, how.activations, {}, names[part])
+        losses = _lm_losses if part == "lm" else _flow_losses
+        trained = train(
+            f"qat {part}",
+            model,
+            losses(checkpoint.model, student.model, lessons),
+            how.training,
+            folder / f"qat-{part}.pt",
+            seed=seed + number,
+        )
+        remove(trained)
+        student = with_model(student, **{part: trained})
+    return student
+
+
+def trainable_layers(model: nn.Module) -> Iterator[str]:
+    """Linear layers that are called as such; the positions of relative attention are read, not called."""
+    return (name for name in linear_layers(model) if not name.endswith(".position"))
+
+
+def _lm_losses(
+    teacher: FamilyModel, student: FamilyModel, lessons: list[Lesson]
+) -> Callable[[int], Mapping[str, Tensor]]:
+    def losses(step: int) -> Mapping[str, Tensor]:
+        lesson = lessons[step % len(lessons)]
+        with torch.no_grad():
+            wanted = lm_logits(teacher, lesson).log_softmax(-1)
+        said = lm_logits(student, lesson).log_softmax(-1)
+        return {"divergence": F.kl_div(said, wanted, reduction="batchmean", log_target=True)}
+
+    return losses
+
+
+def _flow_losses(
+    teacher: FamilyModel, student: FamilyModel, lessons: list[Lesson]
+) -> Callable[[int], Mapping[str, Tensor]]:
+    guidance = teacher.flow.config.guidance
+
+    def losses(step: int) -> Mapping[str, Tensor]:
+        lesson = lessons[step % len(lessons)]
+        given, x, time = flow_point(teacher.flow, lesson)
+        with torch.no_grad():
+            wanted = guided(teacher.flow.estimator, x, time, given, guidance, False)
+        said = guided(student.flow.estimator, x, time, given, guidance, False)
+        with torch.no_grad():
+            theirs = mu_of(teacher.flow, lesson)
+        return {
+            "velocity": F.mse_loss(said, wanted),
+            "condition": F.mse_loss(mu_of(student.flow, lesson), theirs),
+        }
+
+    return losses
+
+
+def mu_of(flow: TokenFlow | CausalFlow, lesson: Lesson) -> Tensor:
+    """The condition (1, T, mel) of the tokens of a lesson."""
+    tokens = lesson.tokens[None]
+    if isinstance(flow, CausalFlow):
+        return flow.mu(tokens, streaming=False, finalize=True)
+    return flow.mu(tokens, tokens[:, :0], 0)
+
+
+def with_model(checkpoint: Checkpoint, **parts: nn.Module) -> Checkpoint:
+    """A copy of the checkpoint, with other networks."""
+    model = checkpoint.model
+    made: dict[str, Any] = {name: parts.get(name) or copy.deepcopy(getattr(model, name)) for name in ("lm", "flow")}
+    flow = made["flow"]
+    config = dataclasses.replace(model.config, flow=flow.config) if isinstance(flow, Flow) else model.config
+    return dataclasses.replace(checkpoint, model=dataclasses.replace(model, config=config, **made))
+
+
+def _module(flow: Flow) -> nn.Module:
+    if not isinstance(flow.estimator, nn.Module):
+        raise TypeError("the estimator is no network")
+    return flow.estimator
