@@ -14,6 +14,10 @@ HIGH_PASS_HZ = (10.0, 1000.0)
 LOW_PASS_HZ = (1000.0, 11900.0)
 MAX_SEED = 2**63 - 1
 MAX_CHUNK_FRAMES = 3000
+MODES = ("auto", "preset", "zero-shot", "cross-lingual", "instruct")
+STREAMINGS = ("auto", "official", "exact", "bounded")
+MAX_FLOW_STEPS = 100
+MAX_INSTRUCT = 1000
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,17 @@ class SynthesisOptions:
         low_pass, high_pass: corner frequency in Hz of a gentle filter (12 dB per octave); None: no filter.
         skip_unknown: leave out text in scripts that cannot be spoken, instead of an error.
 
+    For bundles of CosyVoice only, others refuse them:
+
+    Attributes:
+        mode: how the voice is shown to the model: ``"preset"``, ``"zero-shot"`` (recording and transcript),
+            ``"cross-lingual"`` (recording alone), ``"instruct"``; ``"auto"``: what voice and instruction allow.
+        instruct: how to speak, in words: an emotion, a dialect, a role, a pace.
+        streaming: ``"exact"``: streams equal `say`; ``"official"``: as the official code does, where they do not;
+            ``"bounded"``: constant cost per chunk, near to exact; ``"auto"``: exact, and CosyVoice 1, which cannot,
+            segment by segment.
+        flow_steps: evaluations of the flow per chunk, 1 to 100; None: the official 10.
+
     Raises:
         InputError: a value is out of its range.
     """
@@ -57,6 +72,10 @@ class SynthesisOptions:
     low_pass: float | None = None
     high_pass: float | None = None
     skip_unknown: bool = False
+    mode: str = "auto"
+    instruct: str = ""
+    streaming: str = "auto"
+    flow_steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.lang not in LANGUAGES:
@@ -74,6 +93,30 @@ class SynthesisOptions:
         if self.high_pass is not None:
             _check_range("high_pass", self.high_pass, HIGH_PASS_HZ)
         _check_whole("seed", self.seed, 0, MAX_SEED)
+        self._check_family_options()
+
+    def _check_family_options(self) -> None:
+        for name, value, known in (("mode", self.mode, MODES), ("streaming", self.streaming, STREAMINGS)):
+            if value not in known:
+                raise InputError(
+                    f"unknown {name} {value!r}; choose one of {', '.join(known)}", code=f"unknown_{name}", param=name
+                )
+        if not isinstance(self.instruct, str) or len(self.instruct) > MAX_INSTRUCT:
+            raise InputError(
+                f"instruct must be a text of at most {MAX_INSTRUCT} characters", code="bad_option", param="instruct"
+            )
+        if self.flow_steps is not None:
+            _check_whole("flow_steps", self.flow_steps, 1, MAX_FLOW_STEPS)
+
+    def refuse_family_options(self) -> None:
+        """Raise InputError where an option is set that only bundles of CosyVoice take."""
+        for name in ("mode", "instruct", "streaming", "flow_steps"):
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise InputError(
+                    f"this bundle takes no {name}; leave it out, or use a bundle of CosyVoice",
+                    code="unsupported",
+                    param=name,
+                )
 
 
 def check_chunk_frames(chunk_frames: int | None) -> None:

@@ -9,7 +9,9 @@ from cosylite.errors import BundleError
 from cosylite.options import SynthesisOptions, Voice
 
 if TYPE_CHECKING:
+    from cosylite.audio.recordings import Source
     from cosylite.runtime.engine import Engine
+    from cosylite.runtime.family.engine import FamilyEngine
     from cosylite.runtime.speaker import Speaker
     from cosylite.text.lexicon import Lexicon
 
@@ -24,6 +26,10 @@ class MoreOptions(TypedDict, total=False):
     low_pass: float | None
     high_pass: float | None
     skip_unknown: bool
+    mode: str
+    instruct: str
+    streaming: str
+    flow_steps: int | None
 
 
 class TTS:
@@ -86,6 +92,58 @@ class TTS:
             )
         return self.speaker
 
+    @property
+    def family_engine(self) -> "FamilyEngine":
+        """The engine of a CosyVoice bundle, with more than speaking.
+
+        Raises:
+            BundleError: the bundle is of another family.
+        """
+        from cosylite.runtime.family.engine import FamilyEngine
+
+        if not isinstance(self.speaker, FamilyEngine):
+            raise BundleError(
+                "voices from recordings need a bundle of CosyVoice, as `cosylite convert` makes them; this is another one",
+                code="unsupported_family",
+                param="bundle",
+            )
+        return self.speaker
+
+    def add_voice(self, name: str, audio: "Source", text: str = "") -> Voice:
+        """Make a voice from a recording of somebody, with their consent; it is kept for all bundles of the family.
+
+        Args:
+            name: how it will be called; an added voice of this name is replaced.
+            audio: file name, open file, or `audio.recordings.Recording`, of 1 to 30 s.
+            text: what is said in it, as `mode="zero-shot"` needs; "" where unknown.
+
+        Raises:
+            InputError: the recording (no audio, too short or long, silent) or the name cannot be used.
+            BundleError: the bundle is nano, or lacks the graphs that hear recordings.
+            OutputError: the recording cannot be read, or the voice cannot be written.
+        """
+        return self.family_engine.add_voice(name, audio, text)
+
+    def remove_voice(self, name: str) -> None:
+        """Forget a voice that was added; raises InputError where there is none of this name."""
+        self.family_engine.remove_voice(name)
+
+    def convert_voice(
+        self, audio: "Source", voice: str | None = None, speed: float = 1.0, seed: int = 0, **more: Unpack[MoreOptions]
+    ) -> Speech:
+        """What somebody says in a recording of up to 10 minutes, in another voice.
+
+        Args:
+            audio: file name, open file, or `audio.recordings.Recording`.
+            voice, speed, seed, more: as in `say`.
+
+        Raises:
+            InputError: the recording, the voice or an option cannot be used.
+            BundleError: the bundle is nano, or lacks the graphs that hear recordings.
+            OutputError: the recording cannot be read.
+        """
+        return self.family_engine.convert(audio, SynthesisOptions(voice, "auto", speed, seed, **more))
+
     def say(
         self,
         text: str,
@@ -103,7 +161,8 @@ class TTS:
             lang: "auto", "zh", "en", "ja" or "ko".
             speed: speaking rate, 0.25 to 4.
             seed: equal seeds give equal audio.
-            **more: `volume`, `sentence_silence`, `trim`, `noise_scale`, `low_pass`, `high_pass`, `skip_unknown`.
+            **more: `volume`, `sentence_silence`, `trim`, `noise_scale`, `low_pass`, `high_pass`, `skip_unknown`; with
+                bundles of CosyVoice also `mode`, `instruct`, `streaming`, `flow_steps`; see `SynthesisOptions`.
 
         Raises:
             InputError: the text or an option cannot be used.
@@ -122,7 +181,8 @@ class TTS:
     ) -> Generator[AudioChunk, None, None]:
         """Speak a text while it is computed, or while it is still being written.
 
-        The joined chunks equal `say`, whatever `chunk_frames` is. Closing the iterator cancels at once.
+        The joined chunks equal `say`, whatever `chunk_frames` is (with bundles of CosyVoice: where `streaming` is
+        "exact"). Closing the iterator cancels at once.
 
         Args:
             text: a text, or an iterable of pieces of one text.

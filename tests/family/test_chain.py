@@ -9,17 +9,12 @@ import torch
 from cosylite.lab.models.flow import TokenFlow
 from cosylite.lab.models.noise import flow_noise
 from cosylite.lab.models.stages import TorchTokenModel, TorchVocoder, control_ids
+from cosylite.runtime.family.chunks import TokenChunk, official_chunks
 from cosylite.runtime.family.decode import Prompt, decode, limit_silence
 from cosylite.runtime.family.flow import cosine_times, euler_steps, resize_frames, target_frames
 from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.sampling import greedy
-from cosylite.runtime.family.streaming import (
-    FadingVocoder,
-    GrowingVocoder,
-    TokenChunk,
-    official_chunks,
-    official_joiner,
-)
+from cosylite.runtime.family.streaming import FadingVocoder, GrowingVocoder, official_joiner
 
 from .golden import ROOT, Case, case_files, case_name, checkpoint, close
 

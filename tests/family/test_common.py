@@ -11,8 +11,9 @@ from cosylite.audio.features import FLOW_MELS, filter_bank, prompt_mel, slaney_f
 from cosylite.lab.models.config import COSYVOICE_3
 from cosylite.lab.models.noise import flow_noise, vocoder_noise
 from cosylite.lab.sampling import torch_draw
+from cosylite.runtime.family.chunks import chunks_of, exact_chunker, official_chunks
 from cosylite.runtime.family.sampling import SamplingSettings, draw_token, nucleus, race, repetition_aware
-from cosylite.runtime.family.streaming import CausalSchedule, OverlapSchedule, cross_fade
+from cosylite.runtime.family.streaming import cross_fade
 
 from .golden import ROOT, SHAPES, close
 
@@ -95,13 +96,32 @@ def test_torch_state_is_left_alone() -> None:
 
 @pytest.mark.parametrize(("count", "prompt", "wanted"), [(96, 17, [36, 86, 96]), (80, 0, [28, 78, 80]), (10, 3, [10])])
 def test_causal_schedule(count: int, prompt: int, wanted: list[int]) -> None:
-    chunks = list(CausalSchedule().chunks(range(count), prompt))
+    chunks = list(official_chunks("v2", range(count), prompt))
     assert [len(chunk.tokens) for chunk in chunks] == wanted
     assert [chunk.final for chunk in chunks] == [False] * (len(wanted) - 1) + [True]
 
 
+@pytest.mark.parametrize("prompt", [0, 17, 40])
+@pytest.mark.parametrize("hop", [None, 5, 60])
+def test_exact_chunks_end_with_attention_chunks(prompt: int, hop: int | None) -> None:
+    chunks = list(chunks_of(range(400), exact_chunker(prompt, 25, 3, hop=hop)))
+    ends = [len(chunk.tokens) - 3 for chunk in chunks[:-1]]
+    assert 10 <= ends[0] < 35 and all((prompt + end) % 25 == 0 for end in ends)
+    assert [chunk.done for chunk in chunks] == [0, *ends] and len(chunks[-1].tokens) == 400
+    sizes = np.diff(ends)
+    assert set(sizes) == ({25, 50, 100} if hop is None else {25} if hop == 5 else {75})
+
+
+def test_bounded_chunks_leave_out_whole_attention_chunks() -> None:
+    whole = list(chunks_of(range(600), exact_chunker(17, 25, 3)))
+    bounded = list(chunks_of(range(600), exact_chunker(17, 25, 3, window=60)))
+    for a, b in zip(whole, bounded, strict=True):
+        assert b.dropped % 25 == 0 and a.tokens == [*range(b.dropped), *b.tokens] and a.done == b.done + b.dropped
+        assert b.done < 60 + 25 and (a.done <= 60 or b.done >= 60)
+
+
 def test_overlap_schedule() -> None:
-    chunks = list(OverlapSchedule().chunks(range(263)))
+    chunks = list(official_chunks("v1", range(263), 0))
     assert [(chunk.tokens[0], len(chunk.tokens)) for chunk in chunks] == [(0, 120), (100, 120), (200, 63)]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import soundfile
 import torch
 
-from cosylite import TTS, CosyliteError
+from cosylite import TTS
 from cosylite.cli import main
 from cosylite.errors import BundleError, InputError
 from cosylite.runtime.family.engine import FamilyEngine
@@ -58,7 +59,7 @@ def test_say_is_the_chain_of_the_stages(tts: TTS) -> None:
     assert isinstance(tts.speaker, FamilyEngine)
     model, name = tts.speaker.model, presets()[-1]
     embedding = vectors()[name].numpy()
-    ids = tts.speaker._tokenizer.encode(TEXT)
+    ids = tts.speaker.reading.encode(TEXT)
     chance = race(np.random.default_rng([7, 0]))
     sampler = repetition_aware(model.lm.spec.sampling, chance)
     tokens = model.lm.decode(ids, embedding=embedding, sampler=sampler)
@@ -87,13 +88,32 @@ def test_seed_voice_and_speed(tts: TTS) -> None:
 
 
 def test_segments_stream_and_join(tts: TTS) -> None:
-    chunks = list(tts.stream(iter([LONGER[:20], LONGER[20:]]), seed=3))
+    chunks = list(tts.stream(LONGER, seed=3))
     assert len(chunks) > 1 and [chunk.is_last for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
     whole = tts.say(LONGER, seed=3)
     assert (np.concatenate([chunk.samples for chunk in chunks]) == whole.samples).all()
     assert [s.text for s in whole.sentences] == [s.text for chunk in chunks for s in chunk.sentences]
     gap = round(whole.sentences[0].end * tts.sample_rate)
     assert not whole.samples[gap : gap + tts.sample_rate // 5].any()
+
+
+def test_text_in_pieces_is_spoken_sentence_by_sentence(tts: TTS) -> None:
+    """However it is cut; the first sentence before there is more."""
+    taken: list[str] = []
+
+    def pieces(size: int) -> Iterator[str]:
+        for at in range(0, len(LONGER), size):
+            taken.append(LONGER[at : at + size])
+            yield taken[-1]
+
+    found = [list(tts.stream(pieces(size), seed=3)) for size in (7, 50)]
+    joined = [np.concatenate([chunk.samples for chunk in chunks]) for chunks in found]
+    assert (joined[0] == joined[1]).all() and found[0][-1].is_last
+    assert len([s for chunk in found[0] for s in chunk.sentences]) == 3
+    taken.clear()
+    stream = tts.stream(pieces(10), seed=3)
+    assert (next(stream).samples == found[0][0].samples).all()
+    stream.close()
 
 
 def failing(tts: TTS, code: str, text: str = TEXT, **options: object) -> str:
@@ -131,9 +151,9 @@ def test_a_bundle_without_preset_speakers(bundle: Path, tmp_path: Path) -> None:
     del manifest["files"]["voices.npy"]
     (bare / "voices.npy").unlink()
     (bare / "bundle.json").write_text(json.dumps(manifest), "utf-8")
-    with pytest.raises(CosyliteError, match="no preset speakers") as caught:
-        TTS(bare, threads=1)
-    assert caught.value.exit_code == 3
+    tts = TTS(bare, threads=1)
+    assert tts.voices == ()
+    assert "cosylite voice add" in failing(tts, "no_voice")
 
 
 def test_command_line(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

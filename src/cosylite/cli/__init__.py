@@ -1,7 +1,7 @@
 """The command line: `cosylite COMMAND ...`.
 
-Every command is a module of this package with `add(subparsers)`, which declares its options and sets `run` as a
-default, and `run(args) -> int`. To add one, write the module and name it in `COMMANDS`.
+Every command is a module of this package (`convert-voice` is `convert_voice`) with `add(subparsers)`, which declares
+its options and sets `run` as a default, and `run(args) -> int`. To add one, write the module and name it in `COMMANDS`.
 """
 
 import argparse
@@ -14,7 +14,19 @@ from typing import NoReturn
 from cosylite import __version__
 from cosylite.errors import CosyliteError, InputError
 
-COMMANDS = ("say", "phonemes", "voices", "bundles", "pull", "convert", "info", "serve")
+COMMANDS = (
+    "say",
+    "phonemes",
+    "voices",
+    "voice",
+    "convert-voice",
+    "bundles",
+    "pull",
+    "convert",
+    "compress",
+    "info",
+    "serve",
+)
 """Modules of the commands, in the order of `cosylite --help`."""
 
 _EPILOG = "exit codes: 0 done, 2 input, 3 bundle, 4 device or dependency, 5 reading or writing, 130 interrupted"
@@ -34,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"cosylite {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        importlib.import_module(f"cosylite.cli.{name}").add(subparsers)
+        importlib.import_module(f"cosylite.cli.{name.replace('-', '_')}").add(subparsers)
     return parser
 
 

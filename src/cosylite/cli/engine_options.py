@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cosylite.cli.text_input import read_lexicon
 from cosylite.errors import InputError
-from cosylite.options import SynthesisOptions
+from cosylite.options import MODES, STREAMINGS, SynthesisOptions
 
 if TYPE_CHECKING:
     from cosylite.tts import TTS
@@ -52,6 +52,16 @@ def add_voice_arguments(parser: "argparse._ActionsContainer") -> None:
     parser.add_argument("--high-pass", type=float, metavar="HZ", help="soften what is below, 10 to 1000")
 
 
+def add_family_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Declare the options of `SynthesisOptions` that only bundles of CosyVoice take."""
+    parser.add_argument("--mode", default="auto", metavar="MODE", help=f"{', '.join(MODES)} (default: by voice)")
+    parser.add_argument("--instruct", default="", metavar="TEXT", help="how to speak, in words: mood, dialect, pace")
+    parser.add_argument(
+        "--streaming", default="auto", metavar="KIND", help=f"{', '.join(STREAMINGS)} (default: exact where possible)"
+    )
+    parser.add_argument("--flow-steps", type=int, metavar="N", help="evaluations of the flow (default: 10)")
+
+
 def synthesis_options(args: argparse.Namespace) -> SynthesisOptions:
     """The options that were given.
 
@@ -70,6 +80,10 @@ def synthesis_options(args: argparse.Namespace) -> SynthesisOptions:
         low_pass=args.low_pass,
         high_pass=args.high_pass,
         skip_unknown=args.skip_unknown,
+        mode=args.mode,
+        instruct=args.instruct,
+        streaming=args.streaming,
+        flow_steps=args.flow_steps,
     )
 
 
@@ -80,14 +94,15 @@ def load_tts(args: argparse.Namespace) -> "TTS":
     return TTS(
         args.bundle,
         device=args.device,
-        devices=_stage_devices(args.stage_device),
+        devices=stage_devices(args.stage_device),
         threads=args.threads,
         lexicon=read_lexicon(args),
         default_han=args.default_han,
     )
 
 
-def _stage_devices(pairs: list[str]) -> dict[str, str]:
+def stage_devices(pairs: list[str]) -> dict[str, str]:
+    """Devices by stage, of the values of --stage-device; raises InputError where one is written wrongly."""
     devices = {}
     for pair in pairs:
         stage, equals, device = pair.partition("=")

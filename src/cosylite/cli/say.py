@@ -10,7 +10,13 @@ from pathlib import Path
 
 from cosylite.audio.formats import FORMATS
 from cosylite.audio.values import AudioChunk
-from cosylite.cli.engine_options import add_device_arguments, add_voice_arguments, load_tts, synthesis_options
+from cosylite.cli.engine_options import (
+    add_device_arguments,
+    add_family_arguments,
+    add_voice_arguments,
+    load_tts,
+    synthesis_options,
+)
 from cosylite.cli.outputs import Outputs, open_outputs
 from cosylite.cli.progress import Progress
 from cosylite.cli.text_input import add_text_arguments, text_pieces
@@ -57,6 +63,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     output.add_argument("--out-dir", type=Path, metavar="DIR", help="folder for --lines")
     output.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     add_voice_arguments(parser.add_argument_group("voice"))
+    add_family_arguments(parser.add_argument_group("CosyVoice bundles"))
     add_device_arguments(parser.add_argument_group("model"))
     parser.add_argument(
         "--chunk-frames", type=int, metavar="N", help="frames of 20 ms to compute at a time (default: few, then more)"

@@ -42,13 +42,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list_presets(args: argparse.Namespace) -> int:
-    """Print the preset speakers of a CosyVoice bundle, of which only the names are known."""
+    """Print the voices of a CosyVoice bundle, of which only the names are known."""
     from cosylite.runtime.bundle import find_bundle
+    from cosylite.runtime.family.catalogue import Catalogue
     from cosylite.runtime.family.manifest import read_manifest
 
-    names = read_manifest(find_bundle(args.bundle)).voices
+    path = find_bundle(args.bundle)
+    catalogue = Catalogue(path, read_manifest(path))
     if args.json:
-        print(json.dumps({"voices": [{"name": name} for name in names]}, ensure_ascii=False, indent=1))
+        listed = [{"name": name, "kind": catalogue.kind(name)} for name in catalogue.names]
+        print(json.dumps({"voices": listed}, ensure_ascii=False, indent=1))
         return 0
-    print("\n".join(names) if names else "this bundle has no preset speakers")
+    names = "\n".join(catalogue.names)
+    print(names or "this bundle has no voice yet; add one with `cosylite voice add`")
     return 0

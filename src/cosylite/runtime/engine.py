@@ -169,6 +169,7 @@ class Engine:
             raise InputError(
                 f"text must be a string or pieces of text, not {type(text).__name__}", code="invalid_text", param="text"
             )
+        options.refuse_family_options()
         known = text if isinstance(text, str) else None
         return VoiceChoice(self.model.bundle.manifest, options.voice, options.lang, known)
 

@@ -4,7 +4,8 @@ Decoding on a CPU is bound by reading the weights, so a second sequence in a ste
 tokens it would get alone: its own sampler, its own cache, its own limits.
 """
 
-from collections import deque
+import threading
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
 from cosylite.runtime.family.decode import OFFICIAL_LIMITS, Array, Limits, Prompt, Rows, forbid_end, prompt_rows
@@ -22,6 +23,8 @@ class Request:
     limits: Limits = OFFICIAL_LIMITS
     tokens: list[int] = field(default_factory=list)
     done: bool = False
+    stopped: bool = False
+    """Whether the model ended the speech."""
 
     def take(self, logp: Array, model: TokenModel) -> None:
         """Draw the next token, or end."""
@@ -29,18 +32,48 @@ class Request:
         least, most = self.limits.bounds(len(self.prompt.text))
         token = self.sampler(forbid_end(logp, controls) if len(self.tokens) < least else logp, self.tokens)
         if token >= controls.speech_tokens:
-            self.done = True
+            self.done = self.stopped = True
             return
         self.tokens.append(token)
         self.done = len(self.tokens) >= most
 
 
+class Prefixes:
+    """Memory of what precedes the text: computed once per voice, then copied. For several threads."""
+
+    def __init__(self, model: TokenModel, *, kept: int = 8) -> None:
+        """Keep those of the `kept` voices that were used last."""
+        self._model, self._kept = model, kept
+        self._lock = threading.Lock()
+        self._memories: OrderedDict[tuple[object, ...], Memory] = OrderedDict()
+        self.computed = 0
+        """How often one was computed."""
+
+    def begin(self, prompt: Prompt) -> tuple[Memory, Rows]:
+        """Memory that holds the head of the rows, and the rows that are left to be fed."""
+        rows = prompt_rows(self._model, prompt)
+        head = len(rows) - len(prompt.text) - 1 - len(prompt.prompt_tokens)
+        key = (*prompt.prompt_text, prompt.embedding.tobytes())
+        with self._lock:
+            memory = self._memories.get(key)
+            if memory is None:
+                memory = self._model.open(head)
+                self._model.feed(rows[:head], memory)
+                self._memories[key] = memory
+                self.computed += 1
+                if len(self._memories) > self._kept:
+                    self._memories.popitem(last=False)
+            self._memories.move_to_end(key)
+            return memory.fork(), rows[head:]
+
+
 class DecodeLoop:
     """Decodes many requests together. Not for several threads at once: one worker calls `step`."""
 
-    def __init__(self, model: TokenModel, *, rows: int = 8) -> None:
+    def __init__(self, model: TokenModel, *, rows: int = 8, prefixes: Prefixes | None = None) -> None:
         """Decode at most `rows` requests at a time; the others wait in order of arrival."""
         self._model, self._rows = model, rows
+        self._prefixes = prefixes or Prefixes(model)
         self._waiting: deque[Request] = deque()
         self._active: list[Request] = []
         self._memory: Memory | None = None
@@ -79,11 +112,10 @@ class DecodeLoop:
         return moved
 
     def _admit(self, request: Request) -> None:
-        rows: Rows = prompt_rows(self._model, request.prompt)
         if request.limits.bounds(len(request.prompt.text))[1] < 1:
             request.done = True
             return
-        memory = self._model.open(len(rows))
+        memory, rows = self._prefixes.begin(request.prompt)
         request.take(self._model.feed(rows, memory), self._model)
         if self._memory is None or not self._active:
             self._memory = memory

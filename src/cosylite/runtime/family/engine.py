@@ -1,188 +1,361 @@
-"""Speaks with the preset speakers of CosyVoice 1 (300M-SFT): text to segments, tokens, mel and waveform."""
+"""Speaks with the official models: text to segments, tokens, mel and waveform, in every mode they have."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosylite.audio.filters import Biquad, soften_peaks
+from cosylite.audio.recordings import Source, read_recording
 from cosylite.audio.values import AudioChunk, SentenceTiming, Speech
-from cosylite.errors import BundleError, DeviceError, InputError
-from cosylite.options import SynthesisOptions, Voice
-from cosylite.runtime.family.flow import resize_frames, target_frames
-from cosylite.runtime.family.manifest import TOKENIZER
-from cosylite.runtime.family.model import FamilyModel, load_family
-from cosylite.runtime.family.sampling import race, repetition_aware
-from cosylite.text.family.normalise import FamilyText, wetext_verbaliser
-from cosylite.text.family.tokenizers import Tokenizer, unpack, whisper_tokenizer
+from cosylite.errors import InputError
+from cosylite.options import SynthesisOptions, Voice, check_chunk_frames
+from cosylite.runtime.family.catalogue import Catalogue, load_reading
+from cosylite.runtime.family.chunks import TokenChunk
+from cosylite.runtime.family.conversion import SOURCE_SECONDS, split_recording
+from cosylite.runtime.family.finish import Finisher
+from cosylite.runtime.family.guardian import FamilyGuardian
+from cosylite.runtime.family.model import STEPS, FamilyModel, load_family
+from cosylite.runtime.family.modes import AnyVoice, Conditions, Modes
+from cosylite.runtime.family.render import Streaming, Voicing, plan
+from cosylite.runtime.family.segments import SegmentRun
+from cosylite.runtime.family.tokens import Decoder, Draft, GivenTokens, PiecesDraft, Seeds, SegmentDraft
+from cosylite.runtime.family.voices import VoiceStore
+from cosylite.runtime.pipeline import Pipeline
+from cosylite.text.family.pieces import SentenceFeed, TextSequences
+from cosylite.text.family.reading import Reading
+from cosylite.text.family.segment import TextSegment
 
 Array = NDArray[np.float32]
 
-LANGUAGES = ("zh", "en", "ja", "ko")
-QUIET = 10.0 ** (-50 / 20)
-MARGIN_SECONDS = 0.04
-"""Silence that trimming leaves at either edge."""
+CHUNKS_AHEAD = 4
+"""Chunks of tokens that are drawn while the sound of one is made."""
 
 
 class FamilyEngine:
     """Speaks segment by segment. May be shared between threads; every call has its own state."""
 
-    def __init__(self, model: FamilyModel, text: FamilyText, tokenizer: Tokenizer) -> None:
-        self.model = model
-        self._text, self._tokenizer = text, tokenizer
+    def __init__(self, path: Path, model: FamilyModel, reading: Reading, added: VoiceStore | None = None) -> None:
+        """`added`: the voices of the user; None: those in the usual folder."""
+        self.model, self.reading = model, reading
+        self.guardian = FamilyGuardian(model.counters)
+        self.catalogue = Catalogue(path, model.manifest, reading, added)
+        self.modes = Modes(model.manifest, reading.encode)
+        self.decoder = Decoder(model.lm, model.manifest.family, model.flow.spec.token_rate, self.guardian)
 
     @property
     def voices(self) -> tuple[Voice, ...]:
-        """The preset speakers; a checkpoint says nothing about them but their names."""
-        return tuple(Voice(name, "unknown", "unknown", LANGUAGES) for name in self.model.manifest.voices)
+        """Preset speakers, saved voices and added ones."""
+        return self.catalogue.voices
 
     @property
     def sample_rate(self) -> int:
         """Samples per second."""
         return self.model.manifest.sample_rate
 
+    def add_voice(self, name: str, source: Source, text: str = "") -> Voice:
+        """Make a voice from a recording and keep it; see `Catalogue.add`."""
+        return self.catalogue.add(name, source, text)
+
+    def remove_voice(self, name: str) -> None:
+        """Forget a voice that was added; see `Catalogue.remove`."""
+        self.catalogue.remove(name)
+
     def say(self, text: str, options: SynthesisOptions) -> Speech:
-        """The whole utterance; equal to the joined chunks of `stream`. Words have no times."""
-        return Speech.of(list(self.stream(text, options)))
+        """The whole utterance. Words have no times."""
+        return self.say_many([text], options)[0]
 
     def say_many(self, texts: Sequence[str], options: SynthesisOptions) -> list[Speech]:
-        """Several texts, one after the other."""
-        return [self.say(text, options) for text in texts]
+        """Several texts, whose segments share the steps of the language model.
+
+        Raises:
+            InputError: an option, the voice or a text cannot be used.
+            DeviceError: there is not enough memory for a segment.
+        """
+        if isinstance(texts, str):
+            raise InputError("say_many takes a list of texts, not one", code="invalid_text", param="texts")
+        given = self._given(options)
+        segments = [self.segments(text) for text in texts]
+        finishers = [self._finisher(options) for _ in texts]
+        opened = (
+            self.open(segment, options, given=given, number=number, whole=True)
+            for group in segments
+            for number, segment in enumerate(group)
+        )
+        with closing(self._rendered(opened)) as rendered:
+            return [
+                Speech.of(list(self._finished(_first(rendered, len(group)), finisher, len(group))))
+                for group, finisher in zip(segments, finishers, strict=True)
+            ]
 
     def stream(
         self, text: str | Iterable[str], options: SynthesisOptions, chunk_frames: int | None = None
     ) -> Generator[AudioChunk, None, None]:
-        """One chunk per segment of the text. Pieces of text are waited for: this family needs the whole.
+        """Chunks of audio while they are made; closing the iterator cancels what is under way.
+
+        Args:
+            text: a text, or pieces of one that may arrive late.
+            chunk_frames: frames of 20 ms to compute at a time (v2 and v3 in exact and bounded streaming), rounded up to
+                the attention chunks of the model; None: few at first, then more.
 
         Raises:
-            InputError: an option, the voice or the text cannot be used.
-            DeviceError: there is not enough memory for a segment.
+            InputError: an option, the voice or the text cannot be used. What the text is found guilty of, only once
+                the iterator gets there.
         """
-        if chunk_frames is not None:
+        check_chunk_frames(chunk_frames)
+        if not isinstance(text, Iterable) or isinstance(text, bytes | bytearray):
             raise InputError(
-                "CosyVoice 1 is spoken segment by segment; leave out chunk_frames",
+                f"text must be a string or pieces of text, not {type(text).__name__}", code="invalid_text", param="text"
+            )
+        if chunk_frames is not None and self._streaming(options) in ("official", "whole"):
+            raise InputError(
+                "official streaming and CosyVoice 1 have chunks of their own; leave out chunk_frames",
                 code="unsupported",
                 param="chunk_frames",
             )
-        row = self._row(options.voice)
-        finish = _Finish(options, self.sample_rate)
-        return self._stream(text, options, row, finish)
+        return self._stream(text, options, self._given(options), self._finisher(options), chunk_frames)
+
+    def convert(self, source: Source, options: SynthesisOptions) -> Speech:
+        """What somebody says in a recording of up to 10 minutes, in the voice of `options`.
+
+        Raises:
+            InputError: the recording, the voice or an option cannot be used.
+            BundleError: the bundle lacks the graphs that hear recordings.
+            OutputError: the recording cannot be read.
+            DeviceError: there is not enough memory.
+        """
+        if options.instruct or options.mode != "auto":
+            raise InputError(
+                "converting takes neither mode nor instruct; leave them out", code="unsupported", param="mode"
+            )
+        given = self.modes.conversion(self.catalogue.get(options.voice))
+        recording = read_recording(source, seconds=SOURCE_SECONDS)
+        parts = split_recording(recording)
+        opened = (
+            self._run(TextSegment("", ()), GivenTokens(self.catalogue.tokens(part)), given, options, number, whole=True)
+            for number, part in enumerate(parts)
+        )
+        finisher = self._finisher(options)
+        whole = [finisher.join(samples) for _, samples, _ in self._rendered(opened)]
+        return Speech(np.concatenate(whole), self.sample_rate)
+
+    def segments(self, text: str) -> list[TextSegment]:
+        """Segments of a text.
+
+        Raises:
+            InputError: the text has nothing to speak, or pieces that the model does not know.
+        """
+        return self.reading.segments(text)
+
+    def feed(self) -> SentenceFeed:
+        """Cuts text that arrives in pieces into normalised segments; `reading.segment` makes what `open` takes."""
+        return SentenceFeed(self.reading.text)
+
+    def open(
+        self,
+        segment: TextSegment,
+        options: SynthesisOptions,
+        *,
+        voice: AnyVoice | None = None,
+        given: Conditions | None = None,
+        number: int = 0,
+        whole: bool = False,
+        chunk_frames: int | None = None,
+    ) -> SegmentRun:
+        """Begin to speak a segment; it takes part in the decoding loop at once. Close it in the end.
+
+        Args:
+            voice: instead of the one that `options` names, such as one that is not kept.
+            given: what voice and options come to, where that is known already.
+            number: of the segment in its text; each has chance of its own.
+            whole: nobody waits for the first sound.
+
+        Raises:
+            InputError: an option or the voice cannot be used.
+        """
+        if given is None:
+            given = self.modes.conditions(voice or self.catalogue.get(options.voice), options)
+        draft = SegmentDraft(self.decoder, given.prompt(list(segment.ids)), Seeds(options.seed, number))
+        return self._run(segment, draft, given, options, number, whole=whole, chunk_frames=chunk_frames)
+
+    def step_many(self, runs: Sequence[SegmentRun]) -> list[Array | None]:
+        """Bring several segments one step on: samples (N,) of each, perhaps none yet; None where there are no more.
+
+        The language model is advanced, for all open segments together, until one of these has its next chunk.
+        """
+        while runs and not any(run.ready() for run in runs):
+            self.decoder.step()
+        steps: list[Array | None] = []
+        for run in runs:
+            if run.finished:
+                steps.append(None)
+            else:
+                steps.append(run.render(run.take()) if run.ready() else np.zeros(0, np.float32))
+        return steps
+
+    def _run(
+        self,
+        segment: TextSegment,
+        draft: Draft,
+        given: Conditions,
+        options: SynthesisOptions,
+        number: int,
+        *,
+        whole: bool,
+        chunk_frames: int | None = None,
+    ) -> SegmentRun:
+        voicing = self._voicing(options, number)
+        way = plan(self.model, given, voicing, whole=whole, chunk_frames=chunk_frames)
+        return SegmentRun(segment, draft, way, self.guardian, self.sample_rate)
+
+    def _given(self, options: SynthesisOptions) -> Conditions:
+        return self.modes.conditions(self.catalogue.get(options.voice), options)
+
+    def _finisher(self, options: SynthesisOptions) -> Finisher:
+        self._streaming(options)
+        return Finisher(options, self.sample_rate, self.guardian)
+
+    def _streaming(self, options: SynthesisOptions) -> Streaming:
+        v1 = self.model.manifest.family == "v1"
+        if v1 and options.streaming in ("exact", "bounded"):
+            raise InputError(
+                f"CosyVoice 1 normalises over whole sentences and has no {options.streaming} streaming; use official",
+                code="unsupported",
+                param="streaming",
+            )
+        if options.streaming == "auto":
+            return "whole" if v1 else "exact"
+        return cast(Streaming, options.streaming)
+
+    def _voicing(self, options: SynthesisOptions, number: int) -> Voicing:
+        steps = STEPS if options.flow_steps is None else options.flow_steps
+        seeds = Seeds(options.seed, number)
+        return Voicing(self._streaming(options), seeds, options.speed, options.noise_scale, steps)
+
+    def _rendered(self, runs: Iterator[SegmentRun]) -> Generator[tuple[SegmentRun, Array, bool], None, None]:
+        """Samples of segments in order, and whether those are their last; the next ones are being decoded already.
+
+        One place in the decoding loop stays free for others.
+        """
+        opened: deque[SegmentRun] = deque()
+        try:
+            while True:
+                while len(opened) < max(1, self.decoder.rows - 1) and (run := next(runs, None)) is not None:
+                    opened.append(run)
+                if not opened:
+                    return
+                for chunk in opened[0].chunks():
+                    yield opened[0], opened[0].render(chunk), chunk.final
+                opened.popleft().close()
+        finally:
+            for run in opened:
+                run.close()
 
     def _stream(
-        self, text: str | Iterable[str], options: SynthesisOptions, row: int, finish: "_Finish"
+        self,
+        text: str | Iterable[str],
+        options: SynthesisOptions,
+        given: Conditions,
+        finisher: Finisher,
+        chunk_frames: int | None,
     ) -> Generator[AudioChunk, None, None]:
-        segments = self._segments(text if isinstance(text, str) else "".join(text))
-        spoken = 0
-        for number, (segment, ids) in enumerate(segments):
+        opened: list[SegmentRun] = []
+        count: int | None = None
+        runs: Iterator[SegmentRun]
+        if isinstance(text, str):
+            segments = self.segments(text)
+            count = len(segments)
+            runs = (
+                self.open(segment, options, given=given, number=number, chunk_frames=chunk_frames)
+                for number, segment in enumerate(segments)
+            )
+        else:
+            runs = self._runs_of_pieces(text, options, given, chunk_frames)
+
+        def chunks() -> Iterator[tuple[SegmentRun, TokenChunk]]:
+            for run in runs:
+                opened.append(run)
+                for chunk in run.chunks():
+                    yield run, chunk
+
+        with Pipeline() as pipeline:
             try:
-                samples = self._speak(ids, row, options, number)
-            except MemoryError as error:
-                raise DeviceError(
-                    "not enough memory for a sentence of this length; free some, or use shorter sentences",
-                    code="no_memory",
-                ) from error
-            samples = finish(samples, first=number == 0)
-            pause = finish.gap if number else 0
-            rate = self.sample_rate
-            heard = SentenceTiming(segment, (spoken + pause) / rate, (spoken + len(samples)) / rate)
-            spoken += len(samples)
-            yield AudioChunk(samples, rate, number, number == len(segments) - 1, (), (heard,))
+                drawn = pipeline.ahead(chunks(), CHUNKS_AHEAD, wait=isinstance(text, str))
+                rendered = ((run, run.render(chunk), chunk.final) for run, chunk in drawn)
+                yield from self._finished(rendered, finisher, count)
+            finally:
+                for run in opened:
+                    run.close()
 
-    def _row(self, voice: str | None) -> int:
-        names = self.model.manifest.voices
-        if voice is None:
-            return 0
-        if voice not in names:
-            raise InputError(
-                f"unknown voice {voice!r}; voices of this bundle: {', '.join(names)}",
-                code="unknown_voice",
-                param="voice",
-            )
-        return names.index(voice)
+    def _runs_of_pieces(
+        self, pieces: Iterable[str], options: SynthesisOptions, given: Conditions, chunk_frames: int | None
+    ) -> Iterator[SegmentRun]:
+        """Segments of text that still arrives: spoken while they do where the model can, else sentence by sentence."""
+        lm = self.model.lm
+        # Without speech to continue, v3 would begin before there is any text.
+        while_reading = bool(lm.spec.mix) and (lm.spec.end_of_prompt is None or len(given.prompt_tokens) > 0)
+        if while_reading:
+            for number, sequence in enumerate(TextSequences(pieces, self.reading.text, self.reading.encode)):
+                draft = PiecesDraft(self.decoder, sequence, given.prompt([]), Seeds(options.seed, number))
+                way = plan(self.model, given, self._voicing(options, number), whole=False, chunk_frames=chunk_frames)
+                yield SegmentRun(sequence, draft, way, self.guardian, self.sample_rate)
+            return
+        for number, segment in enumerate(self.reading.segments_of_pieces(pieces, self.feed())):
+            yield self.open(segment, options, given=given, number=number, chunk_frames=chunk_frames)
 
-    def _segments(self, text: str) -> list[tuple[str, list[int]]]:
-        """Segments of a text and the ids of each."""
-        found = [(segment, self._tokenizer.encode(segment)) for segment in self._text.segments(text)]
-        found = [(segment, ids) for segment, ids in found if ids]
-        if not found:
-            raise InputError("the text has nothing to speak: give at least one word", code="empty_text", param="text")
-        known = len(self.model.lm.text_table)
-        for _, ids in found:
-            if max(ids) >= known:
+    def _finished(
+        self, rendered: Iterator[tuple[SegmentRun, Array, bool]], finisher: Finisher, count: int | None
+    ) -> Generator[AudioChunk, None, None]:
+        """Chunks of one utterance of `count` segments (None: not known yet). A segment's times come with its end."""
+        rate, spoken, index, started, number = self.sample_rate, 0, 0, 0, 0
+        current: SegmentRun | None = None
+        for run, samples, final in rendered:
+            lead = np.zeros(0, np.float32)
+            if run is not current:
+                current = run
+                lead = finisher.begin(first=number == 0)
+                number += 1
+                started = spoken + len(lead)
+            out = np.concatenate([lead, finisher.push(samples, last=final)])
+            spoken += len(out)
+            last = final and number == count
+            if len(out) or last or final:
+                heard = (SentenceTiming(run.text, started / rate, spoken / rate),) if final else ()
+                yield AudioChunk(out, rate, index, last, (), heard)
+                index += 1
+        if count is None:
+            if not index:
                 raise InputError(
-                    f"this model has no row for {self._tokenizer.decode([max(ids)])!r}; leave it out of the text",
-                    code="unknown_piece",
-                    param="text",
+                    "the text has nothing to speak: give at least one word", code="empty_text", param="text"
                 )
-        return found
-
-    def _speak(self, ids: list[int], row: int, options: SynthesisOptions, number: int) -> Array:
-        """Samples of one segment; every segment has chance of its own."""
-        lm, flow, vocoder, noises = self.model.lm, self.model.flow, self.model.vocoder, self.model.noises
-        embedding = np.array(self.model.voices[row : row + 1])
-        chance = race(np.random.default_rng([options.seed, number]))
-        tokens = lm.decode(ids, embedding=embedding, sampler=repetition_aware(lm.spec.sampling, chance))
-        frames = target_frames(len(tokens), flow.spec.token_rate, flow.sample_rate, flow.samples_per_frame)
-        seed = options.seed + number
-        noise = noises.flow(frames, seed) * np.float32(options.noise_scale)
-        no_prompt = np.zeros((1, 0), np.int64), np.zeros((1, 0, flow.spec.mel), np.float32)
-        mel = flow(np.array([tokens]), *no_prompt, embedding, noise)
-        if options.speed != 1:
-            mel = resize_frames(mel, options.speed)
-        samples = mel.shape[-1] * flow.samples_per_frame
-        source = vocoder.excite(mel, noises.source(0, samples, seed), noises.phases(seed))
-        wave: Array = vocoder(mel, source)[0]
-        return wave
+            yield AudioChunk(np.zeros(0, np.float32), rate, index, True)
 
 
-class _Finish:
-    """What is done to the samples of every segment: edges, silence before it, filters, volume."""
-
-    def __init__(self, options: SynthesisOptions, sample_rate: int) -> None:
-        low, high = options.low_pass, options.high_pass
-        if low is not None and low >= sample_rate / 2:
-            raise InputError(
-                f"low_pass must be below {sample_rate / 2:g} Hz for this bundle", code="out_of_range", param="low_pass"
-            )
-        self._options = options
-        self._margin = round(MARGIN_SECONDS * sample_rate)
-        self._filters = [] if high is None else [Biquad.high_pass(high, sample_rate)]
-        self._filters += [] if low is None else [Biquad.low_pass(low, sample_rate)]
-        self.gap = round(options.sentence_silence * sample_rate)
-        """Samples of silence between segments."""
-
-    def __call__(self, samples: Array, *, first: bool) -> Array:
-        """Finished samples of a segment, after the silence that parts it from the one before."""
-        samples = self._trimmed(samples) if self._options.trim else samples
-        samples = samples if first else np.concatenate([np.zeros(self.gap, np.float32), samples])
-        for stage in self._filters:
-            samples = stage.push(samples)
-        return soften_peaks(samples * np.float32(self._options.volume))[0]
-
-    def _trimmed(self, samples: Array) -> Array:
-        loud = np.flatnonzero(np.abs(samples) > QUIET)
-        if not len(loud):
-            return samples[: 2 * self._margin]
-        return samples[max(0, int(loud[0]) - self._margin) : int(loud[-1]) + 1 + self._margin]
+def _first(
+    rendered: Iterator[tuple[SegmentRun, Array, bool]], segments: int
+) -> Iterator[tuple[SegmentRun, Array, bool]]:
+    """What belongs to the next `segments` segments."""
+    while segments:
+        item = next(rendered)
+        segments -= item[2]
+        yield item
 
 
-def load_family_engine(path: Path, *, device: str = "auto", threads: int | None = None) -> FamilyEngine:
-    """Load a bundle of CosyVoice 1 with preset speakers.
+def load_family_engine(
+    path: Path, *, device: str = "auto", threads: int | None = None, voices: Path | None = None
+) -> FamilyEngine:
+    """Load a bundle of an official family.
+
+    Args:
+        voices: folder of added voices; None: the user's.
 
     Raises:
-        BundleError: the bundle is damaged, or has no preset speakers.
+        BundleError: the bundle is damaged, or has no vocabulary.
         DeviceError: the device is not available, or the extra [family] is not installed.
     """
     model = load_family(path, device=device, threads=threads)
-    if model.manifest.family != "v1" or not model.manifest.voices:
-        raise BundleError(
-            f"bundle {path} has no preset speakers of CosyVoice 1; speaking with a prompt is not built in yet: convert"
-            " CosyVoice-300M-SFT, or use the stages of this bundle through cosylite.runtime.load",
-            code="unsupported_mode",
-            param="bundle",
-        )
-    tokenizer = whisper_tokenizer(unpack((path / TOKENIZER).read_bytes()))
-    chinese, other = wetext_verbaliser()
-    text = FamilyText(lambda words: len(tokenizer.encode(words)), chinese, other)
-    return FamilyEngine(model, text, tokenizer)
+    added = None if voices is None else VoiceStore(model.manifest.family, voices)
+    return FamilyEngine(path, model, load_reading(path, model.manifest), added)

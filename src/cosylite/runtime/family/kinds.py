@@ -22,3 +22,6 @@ LISTENERS: Mapping[Family, tuple[str, str]] = {
 """Official graphs that hear a prompt: the speech tokenizer, and the network that recognises speakers."""
 SPEAKER_SIZE = 192
 """Size of a speaker vector."""
+
+LANGUAGES = ("zh", "en", "ja", "ko")
+"""What all families speak, besides dialects and, in v3, five European languages."""

@@ -1,6 +1,5 @@
-"""Streaming as the official code does it: which tokens go to the flow when, and how pieces of audio are joined."""
+"""Streaming as the official code does it: how pieces of audio are joined."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -13,56 +12,6 @@ from cosylite.runtime.family.kinds import Family
 Array = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class TokenChunk:
-    """Tokens for one call of the flow."""
-
-    tokens: list[int]
-    done: int
-    """How many of `tokens` earlier chunks have spoken already; their frames are dropped."""
-    final: bool
-
-
-@dataclass(frozen=True)
-class CausalSchedule:
-    """Chunks of v2 and v3: every call gets all tokens so far; the hop doubles as the stream goes on."""
-
-    hop: int = 25
-    longest_hop: int = 100
-    look_ahead: int = 3
-
-    def chunks(self, tokens: Iterable[int], prompt_tokens: int) -> Iterator[TokenChunk]:
-        """Chunks of a stream of tokens; the first is lengthened so that the prompt fills whole hops."""
-        waiting: list[int] = []
-        done, hop = 0, self.hop
-        size = hop + -prompt_tokens % hop
-        for token in tokens:
-            waiting.append(token)
-            if len(waiting) - done >= size + self.look_ahead:
-                yield TokenChunk(waiting.copy(), done, False)
-                done, hop = done + size, min(2 * hop, self.longest_hop)
-                size = hop
-        yield TokenChunk(waiting, done, True)
-
-
-@dataclass(frozen=True)
-class OverlapSchedule:
-    """Chunks of v1: of constant length, each repeating the last tokens of the one before."""
-
-    hop: int = 100
-    overlap: int = 20
-
-    def chunks(self, tokens: Iterable[int]) -> Iterator[TokenChunk]:
-        """Chunks of a stream of tokens."""
-        waiting: list[int] = []
-        for token in tokens:
-            waiting.append(token)
-            if len(waiting) == self.hop + self.overlap:
-                yield TokenChunk(waiting.copy(), 0, False)
-                waiting = waiting[self.hop :]
-        yield TokenChunk(waiting, 0, True)
-
-
 def cross_fade(new: Array, old: Array, half: int) -> Array:
     """Fade the head of `new` (..., T) in over the tail of `old` (..., at least half).
 
@@ -71,11 +20,6 @@ def cross_fade(new: Array, old: Array, half: int) -> Array:
     window = np.hamming(2 * half).astype(np.float32)
     head = new[..., :half] * window[:half] + old[..., -half:] * window[half:]
     return np.concatenate([head, new[..., half:]], -1)
-
-
-def official_chunks(family: Family, tokens: Iterable[int], prompt_tokens: int) -> Iterator[TokenChunk]:
-    """The chunks that the official code of a family makes of a stream of tokens."""
-    return OverlapSchedule().chunks(tokens) if family == "v1" else CausalSchedule().chunks(tokens, prompt_tokens)
 
 
 def official_joiner(family: Family, vocoder: "Vocoder", samples_per_frame: int) -> "FadingVocoder | GrowingVocoder":

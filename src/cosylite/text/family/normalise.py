@@ -12,6 +12,7 @@ from cosylite.text.family.splitting import SplitRules, split
 Verbaliser = Callable[[str], str]
 """Replaces written forms (dates, amounts, units) by words."""
 
+_TAG_WITH_DIGIT = re.compile(r"(\[[A-Z]+\d\])")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -72,7 +73,19 @@ def wetext_verbaliser() -> tuple[Verbaliser, Verbaliser]:
             code="missing_dependency",
             param="wetext",
         ) from error
-    return Normalizer(remove_erhua=False).normalize, Normalizer().normalize
+    return _forgiving(Normalizer(remove_erhua=False).normalize), _forgiving(Normalizer().normalize)
+
+
+def _forgiving(verbaliser: Verbaliser) -> Verbaliser:
+    """Leaves a text as it is where the verbaliser does not get along with it, such as with digits in brackets."""
+
+    def verbalise(text: str) -> str:
+        try:
+            return verbaliser(text)
+        except (AssertionError, IndexError, KeyError, ValueError):
+            return text
+
+    return verbalise
 
 
 def _unchanged(text: str) -> str:
@@ -87,12 +100,14 @@ class FamilyText:
         length: number of tokens of a text, by which text other than Chinese is split.
         chinese, other: verbalisers; the default leaves written forms alone.
         rules: lengths of segments.
+        tags: pieces such as ``[AY0]`` that the tokenizer knows as a whole and whose digits are no numbers.
     """
 
     length: Callable[[str], int]
     chinese: Verbaliser = _unchanged
     other: Verbaliser = _unchanged
     rules: SplitRules = field(default_factory=SplitRules)
+    tags: frozenset[str] = frozenset()
 
     def normalise(self, text: str) -> str:
         """One normalised text, as for the transcript of a prompt. Text with control tags is left as it is."""
@@ -108,10 +123,19 @@ class FamilyText:
         parts = split(words, chinese=chinese, length=len if chinese else self.length, rules=self.rules)
         return [part for part in parts if not only_punctuation(part)]
 
+    def verbalise(self, text: str, *, chinese: bool) -> str:
+        """Words for the written forms of a stretch of text; nothing else is changed."""
+        parts = _TAG_WITH_DIGIT.split(text)
+        return "".join(part if part in self.tags else self._verbalised(part, chinese) for part in parts)
+
+    def _verbalised(self, text: str, chinese: bool) -> str:
+        return self.chinese(text) if chinese else spell_numbers(self.other(text))
+
     def _words(self, text: str, chinese: bool) -> str:
+        words = self.verbalise(text, chinese=chinese)
         if not chinese:
-            return spell_numbers(self.other(text))
-        text = drop_blanks(self.chinese(text).replace("\n", ""))
+            return words
+        text = drop_blanks(words.replace("\n", ""))
         text = superscripts(text).replace(".", "。").replace(" - ", "，")
         return re.sub(r"[，,、]+$", "。", drop_brackets(text))
 

@@ -59,9 +59,14 @@ def whisper_tokenizer(pieces: list[bytes] | None = None, *, recipe_25hz: bool = 
 
 def qwen_tokenizer(pieces: list[bytes], family: Literal["v2", "v3"]) -> Tokenizer:
     """The tokenizer of CosyVoice 2 or 3, from the vocabulary of Qwen2."""
-    names = _data("qwen_specials.txt").decode().splitlines()
+    names = qwen_specials()
     specials = ["<|endoftext|>", *(names[:V2_SPECIALS] if family == "v2" else names)]
     return _build(f"qwen-{family}", pieces, specials, QWEN_PATTERN, "NFC")
+
+
+def qwen_specials() -> list[str]:
+    """The special pieces of CosyVoice 3, of which those of CosyVoice 2 are the first; without the end of text."""
+    return _data("qwen_specials.txt").decode().splitlines()
 
 
 def whisper_vocabulary() -> list[bytes]:

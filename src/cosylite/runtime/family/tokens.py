@@ -1,0 +1,307 @@
+"""Speech tokens of segments while they are drawn, under the eyes of the guardian.
+
+All segments that are being spoken share the steps of one decoding loop: whoever needs tokens advances everybody's.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosylite.errors import CancelledError
+from cosylite.runtime.family.batching import DecodeLoop, Prefixes, Request
+from cosylite.runtime.family.decode import OFFICIAL_LIMITS, Prompt, decode_pieces
+from cosylite.runtime.family.guardian import SEVERITY, FamilyGuardian, Fault, Length, TokenWatch
+from cosylite.runtime.family.kinds import SILENT_TOKENS, Family
+from cosylite.runtime.family.model import TokenModel
+from cosylite.runtime.family.sampling import Sampler, race, repetition_aware
+
+Array = NDArray[np.float32]
+
+ATTEMPTS = 3
+"""How often a segment is drawn at most."""
+MOST_ROWS = 8
+ROW_TOKENS = 1000
+CACHE_BYTES = 256_000_000
+"""What the keys and values of all rows together may take, at `ROW_TOKENS` each."""
+LONGEST_SILENCE = 5
+"""Silent tokens in a row that are spoken."""
+PIECES_RATIO = 20
+"""Speech tokens per text token at most where text comes in pieces; the official code has no limit there."""
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Where the chance of one segment comes from: the caller's seed and the number of the segment."""
+
+    seed: int
+    number: int = 0
+
+    def sampler(self, model: TokenModel, attempt: int = 0) -> Sampler:
+        """A sampler of its own for every attempt."""
+        entropy = [self.seed, self.number, *([attempt] if attempt else [])]
+        return repetition_aware(model.spec.sampling, race(np.random.default_rng(entropy)))
+
+    def noise(self, chunk: int = 0) -> int:
+        """Seed of the noises of a chunk."""
+        if not chunk:
+            return self.seed + self.number
+        return int(np.random.SeedSequence([self.seed, self.number, chunk]).generate_state(1, np.uint64)[0] >> 1)
+
+
+class Draft(Protocol):
+    """Tokens of one segment, as far as they are drawn."""
+
+    @property
+    def tokens(self) -> list[int]:
+        """Tokens to be spoken so far."""
+        ...
+
+    @property
+    def done(self) -> bool:
+        """Whether no more will come."""
+        ...
+
+    def ready(self, count: int | None) -> bool:
+        """Whether there are `count` tokens, or all there will be (None: only the latter). Does not wait."""
+        ...
+
+    def wait(self, count: int | None) -> None:
+        """Until `ready`."""
+        ...
+
+    def commit(self) -> None:
+        """What is there is being spoken, and cannot be drawn again."""
+        ...
+
+    def close(self) -> None:
+        """Nobody needs the rest."""
+        ...
+
+
+class Decoder:
+    """One decoding loop for all segments of a model, for several threads."""
+
+    def __init__(self, model: TokenModel, family: Family, token_rate: int, guardian: FamilyGuardian) -> None:
+        per_token = 2 * 4 * model.spec.layers * model.spec.heads * model.spec.head_size
+        rows = max(1, min(MOST_ROWS, CACHE_BYTES // (per_token * ROW_TOKENS)))
+        self.model, self.token_rate, self.guardian = model, token_rate, guardian
+        self.silent = SILENT_TOKENS[family]
+        self.prefixes = Prefixes(model)
+        self.rows = rows
+        """How many segments share a step."""
+        self._loop = DecodeLoop(model, rows=rows, prefixes=self.prefixes)
+        self._lock = threading.Lock()
+
+    def submit(self, request: Request) -> None:
+        """Let a request take part from the next step on."""
+        with self._lock:
+            self._loop.submit(request)
+
+    def cancel(self, request: Request) -> None:
+        """Let a request leave at the next step."""
+        self._loop.cancel(request)
+
+    def step(self) -> None:
+        """Advance every active request by one token."""
+        with self._lock:
+            if self._loop.busy:
+                self._loop.step()
+
+
+class SegmentDraft:
+    """Tokens of a whole text. Drawn again where the guardian objects, as long as nothing has been spoken."""
+
+    def __init__(self, decoder: Decoder, prompt: Prompt, seeds: Seeds) -> None:
+        self._decoder, self._prompt, self._seeds = decoder, prompt, seeds
+        self._length = Length(*OFFICIAL_LIMITS.bounds(len(prompt.text)))
+        self._attempt = 0
+        self._committed = False
+        self._earlier: list[tuple[Fault, list[int]]] = []
+        """Complete drawings that were rejected."""
+        self._closed = False
+        self.done = False
+        self.tokens: list[int] = []
+        self._start()
+
+    def _start(self) -> None:
+        sampler = self._seeds.sampler(self._decoder.model, self._attempt)
+        self._request = Request(self._prompt, sampler)
+        self._watch = TokenWatch(self._length, self._decoder.token_rate, self._prompt.prompt_tokens)
+        self._limit = _SilenceLimit(self._decoder.silent)
+        self._seen = 0
+        self.tokens = []
+        self._decoder.submit(self._request)
+
+    def ready(self, count: int | None) -> bool:
+        """See `Draft`."""
+        self._look()
+        return self.done or (count is not None and len(self.tokens) >= count)
+
+    def wait(self, count: int | None) -> None:
+        """See `Draft`; raises CancelledError once closed."""
+        while not self.ready(count):
+            if self._closed:
+                raise CancelledError("the synthesis was cancelled", code="cancelled")
+            self._decoder.step()
+
+    def commit(self) -> None:
+        """See `Draft`."""
+        self._committed = True
+
+    def close(self) -> None:
+        """See `Draft`."""
+        self._closed = True
+        self._decoder.cancel(self._request)
+
+    def _look(self) -> None:
+        """Take over what has been drawn since, and judge it."""
+        if self.done:
+            return
+        request = self._request
+        ended = request.done
+        while self._seen < len(request.tokens):
+            token = request.tokens[self._seen]
+            self._seen += 1
+            if self._limit.keeps(token):
+                self.tokens.append(token)
+            fault = self._watch.see(token)
+            if fault and self._object(fault, complete=False):
+                return
+        if ended and not self._closed:
+            fault = self._watch.end(stopped=request.stopped)
+            if not (fault and self._object(fault, complete=True)):
+                self._finish(fault)
+
+    def _object(self, fault: Fault, *, complete: bool) -> bool:
+        """Deal with a fault; False where the drawing goes on or ends as it is."""
+        last = self._attempt + 1 >= ATTEMPTS
+        if fault == "prompt_leaks" and (self._committed or last):
+            return False  # there is nothing better
+        self._decoder.guardian.count(fault)
+        if not self._committed and not last:
+            if complete:
+                self._earlier.append((fault, self.tokens))
+            self._decoder.cancel(self._request)
+            self._decoder.guardian.count("resampled")
+            self._attempt += 1
+            self._start()
+            return True
+        if fault == "token_loops":
+            self._decoder.cancel(self._request)
+            del self.tokens[max(1, len(self.tokens) - self._watch.loop()) :]
+            self._finish(fault)
+            return True
+        return False
+
+    def _finish(self, fault: Fault | None) -> None:
+        if fault:
+            self._decoder.guardian.count("unresolved")
+            if not self._committed and self._earlier:
+                best, tokens = min(self._earlier, key=lambda drawing: SEVERITY[drawing[0]])
+                if SEVERITY[best] < SEVERITY[fault]:
+                    self.tokens = tokens
+        self._decoder.guardian.count("silent_tokens", self._limit.dropped)
+        self.done = True
+
+
+class PiecesDraft:
+    """Tokens of a text that arrives while it is spoken (v2, v3)."""
+
+    def __init__(self, decoder: Decoder, pieces: Iterable[list[int]], prompt: Prompt, seeds: Seeds) -> None:
+        self._decoder = decoder
+        self._limit = _SilenceLimit(decoder.silent)
+        self._sampler = _InStep(decoder, seeds.sampler(decoder.model))
+        text, speech = decoder.model.spec.mix
+        self._drawn = decode_pieces(
+            decoder.model, self._sampler.counted(pieces), prompt, self._sampler, mix=(text, speech)
+        )
+        self.done = False
+        self.tokens: list[int] = []
+
+    def ready(self, count: int | None) -> bool:
+        """See `Draft`."""
+        return self.done or (count is not None and len(self.tokens) >= count)
+
+    def wait(self, count: int | None) -> None:
+        """See `Draft`; waits for text too."""
+        while not self.ready(count):
+            token = next(self._drawn, None)
+            if token is None:
+                self._decoder.guardian.count("silent_tokens", self._limit.dropped)
+                self.done = True
+            elif self._limit.keeps(token):
+                self.tokens.append(token)
+
+    def commit(self) -> None:
+        """See `Draft`."""
+
+    def close(self) -> None:
+        """See `Draft`."""
+        self.done = True
+
+
+class GivenTokens:
+    """Tokens that are known from the start, such as those of speech that gets another voice."""
+
+    def __init__(self, tokens: Sequence[int]) -> None:
+        self.tokens, self.done = list(tokens), True
+
+    def ready(self, count: int | None) -> bool:
+        """See `Draft`."""
+        return True
+
+    def wait(self, count: int | None) -> None:
+        """See `Draft`."""
+
+    def commit(self) -> None:
+        """See `Draft`."""
+
+    def close(self) -> None:
+        """See `Draft`."""
+
+
+class _SilenceLimit:
+    """Says which tokens are spoken: of silent ones only the first few in a row."""
+
+    def __init__(self, silent: frozenset[int]) -> None:
+        self._silent, self._run, self.dropped = silent, 0, 0
+
+    def keeps(self, token: int) -> bool:
+        self._run = self._run + 1 if token in self._silent else 0
+        self.dropped += self._run > LONGEST_SILENCE
+        return self._run <= LONGEST_SILENCE
+
+
+class _InStep:
+    """Keeps a model in step with text in pieces: no control token at the wrong time, and an end in time."""
+
+    def __init__(self, decoder: Decoder, sampler: Sampler) -> None:
+        self._guardian, self._sampler, self._controls = decoder.guardian, sampler, decoder.model.controls
+        self._text = 0
+        self._reading = True
+
+    def counted(self, pieces: Iterable[list[int]]) -> Iterable[list[int]]:
+        """The pieces, on their way to the model."""
+        for piece in pieces:
+            self._text += len(piece)
+            yield piece
+        self._reading = False
+
+    def __call__(self, logp: Array, history: Sequence[int]) -> int:
+        first, wanted = self._controls.speech_tokens, self._controls.fill if self._reading else self._controls.end
+        if not self._reading and len(history) >= PIECES_RATIO * self._text:
+            self._guardian.count("endless")
+            return self._controls.end
+        token = self._sampler(logp, history)
+        if token < first or token == wanted:
+            return token
+        self._guardian.count("out_of_step")
+        allowed = logp.copy()
+        allowed[first:] = -np.inf
+        if wanted is not None:
+            allowed[wanted] = logp[wanted]
+        return self._sampler(allowed, history)
