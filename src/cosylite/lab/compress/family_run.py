@@ -52,7 +52,7 @@ def _checkpoint(
     if recipe.trains:
         rows = read_manifest(data) if data else []
         lessons = family.lessons_of(checkpoint, rows, _encoder(checkpoint))
-        folder = work / f"{recipe.name}-{recipe.digest(_digest(model), data.read_text('utf-8') if data else '')}"
+        folder = work / f"trained-{recipe.digest(_digest(model), data.read_text('utf-8') if data else '')}"
         folder.mkdir(parents=True, exist_ok=True)
         if recipe.guidance:
             checkpoint = family.remove_guidance(checkpoint, recipe.guidance, lessons, folder, recipe.seed)

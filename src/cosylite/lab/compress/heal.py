@@ -28,18 +28,19 @@ class Lessons:
 
     def __init__(self, examples: Sequence[Example], stats: FeatureStatistics, seed: int) -> None:
         self.examples, self.stats, self.seed = list(examples), stats, seed
-        self._starts = [0]
+        self._starts: dict[int, list[int]] = {}
         self._epoch: tuple[int, int, list[list[Example]]] = (-1, 0, [])
 
     def acoustic(self, step: int, frames: int) -> AcousticBatch:
         """A batch of sentences; an epoch sees every sentence once."""
-        epoch = bisect.bisect_right(self._starts, step) - 1
+        starts = self._starts.setdefault(frames, [0])
+        epoch = bisect.bisect_right(starts, step) - 1
         while True:
             batches = self._batches(epoch, frames)
-            if epoch + 1 == len(self._starts):
-                self._starts.append(self._starts[epoch] + len(batches))
-            if step < self._starts[epoch + 1]:
-                return acoustic_batch(batches[step - self._starts[epoch]], self.stats)
+            if epoch + 1 == len(starts):
+                starts.append(starts[epoch] + len(batches))
+            if step < starts[epoch + 1]:
+                return acoustic_batch(batches[step - starts[epoch]], self.stats)
             epoch += 1
 
     def _batches(self, epoch: int, frames: int) -> list[list[Example]]:

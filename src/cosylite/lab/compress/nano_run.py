@@ -113,7 +113,7 @@ def _job(recipe: Recipe, source: NanoSource, data: Path | None, work: Path, repo
         if recipe.trains or recipe.prune:
             report("the float model speaks the data")
             examples = list(spoken_examples(teacher, readings, recipe.seed))
-    folder = work / f"{recipe.name}-{recipe.digest(source.digest, given)}"
+    folder = work / f"trained-{recipe.digest(source.digest, given)}"
     return Job(recipe, source, readings, examples, folder, report)
 
 

@@ -184,8 +184,11 @@ class Recipe:
         return any(part is not None and part.training is not None for part in parts)
 
     def digest(self, *more: str) -> str:
-        """Twelve hex digits of everything that changes the result, and of `more`."""
-        facts = {k: v for k, v in dataclasses.asdict(self).items() if k not in ("about", "budget")}
+        """Twelve hex digits of everything that changes the weights, and of `more`; rounding comes after them."""
+        left_out = ("name", "about", "budget", "quantise", "selective", "family_precision")
+        facts = {k: v for k, v in dataclasses.asdict(self).items() if k not in left_out}
+        if self.fake is None:
+            del facts["calibration"]
         return hashlib.sha256(json.dumps([facts, more], sort_keys=True).encode()).hexdigest()[:12]
 
 

@@ -30,6 +30,7 @@ from cosylite.runtime.nano import NanoModel, Reading
 FLOW_STEPS = 4
 """Evaluations of the float model."""
 _SCALED_ON = 160
+CHECKPOINTS = ("acoustic.pt", "vocoder.pt", "statistics.json")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def load_nano(model: Path, work: Path) -> NanoSource:
     """
     if (model / MANIFEST).is_file():
         return _from_bundle(model)
-    digest = _digest([model / name for name in ("acoustic.pt", "vocoder.pt", "statistics.json")])
+    digest = _digest([model / name for name in CHECKPOINTS])
     stats = read_statistics(model)
     acoustic, vocoder = load_models(model, stats)
     examples = own_examples(model)
@@ -98,6 +99,14 @@ def load_nano(model: Path, work: Path) -> NanoSource:
         write_float(networks, target, even_times(FLOW_STEPS))
         facts.write_text(json.dumps([scale, networks.pad]), "utf-8")
     return NanoSource(networks, target, digest, examples)
+
+
+def saved_networks(model: Path, work: Path) -> NanoNetworks:
+    """The networks of a work folder that `load_nano` has read before; the training utterances are not read again."""
+    digest = _digest([model / name for name in CHECKPOINTS])
+    scale, pad = json.loads((work / f"float-{digest}.json").read_text("utf-8"))
+    stats = read_statistics(model)
+    return NanoNetworks(*load_models(model, stats), stats, scale, tuple(pad))
 
 
 def _from_bundle(model: Path) -> NanoSource:
