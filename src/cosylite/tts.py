@@ -103,7 +103,7 @@ class TTS:
 
         if not isinstance(self.speaker, FamilyEngine):
             raise BundleError(
-                "voices from recordings need a bundle of CosyVoice, as `cosylite convert` makes them; this is another one",
+                "voices from recordings need a bundle of CosyVoice; `cosylite convert` makes one",
                 code="unsupported_family",
                 param="bundle",
             )

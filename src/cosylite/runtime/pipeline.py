@@ -51,11 +51,15 @@ class Pipeline:
         worker.start()
         return self._read(queue, ended)
 
-    def close(self) -> None:
-        """Cancel what is under way and wait until the workers have stopped."""
+    def cancel(self) -> None:
+        """Cancel what is under way, without waiting."""
         with self._changed:
             self._cancelled = True
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """Cancel what is under way and wait until the workers have stopped."""
+        self.cancel()
         for worker in self._workers:
             worker.join(JOIN_SECONDS)
 

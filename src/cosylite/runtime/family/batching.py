@@ -8,6 +8,8 @@ import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from cosylite.runtime.family.decode import OFFICIAL_LIMITS, Array, Limits, Prompt, Rows, forbid_end, prompt_rows
 from cosylite.runtime.family.memory import Memory
 from cosylite.runtime.family.model import TokenModel
@@ -21,21 +23,34 @@ class Request:
     prompt: Prompt
     sampler: Sampler
     limits: Limits = OFFICIAL_LIMITS
+    insists_from: int | None = None
+    """From so many tokens on, an end before the least length is not accepted but drawn again; None: never."""
     tokens: list[int] = field(default_factory=list)
     done: bool = False
     stopped: bool = False
     """Whether the model ended the speech."""
+    insisted: int = 0
+    """How many ends were not accepted."""
 
     def take(self, logp: Array, model: TokenModel) -> None:
         """Draw the next token, or end."""
         controls = model.controls
         least, most = self.limits.bounds(len(self.prompt.text))
-        token = self.sampler(forbid_end(logp, controls) if len(self.tokens) < least else logp, self.tokens)
+        early = len(self.tokens) < least
+        token = self.sampler(forbid_end(logp, controls) if early else logp, self.tokens)
+        if token >= controls.speech_tokens and early and self._insists():
+            self.insisted += 1
+            spoken = logp.copy()
+            spoken[controls.speech_tokens :] = -np.inf
+            token = self.sampler(spoken, self.tokens)
         if token >= controls.speech_tokens:
             self.done = self.stopped = True
             return
         self.tokens.append(token)
         self.done = len(self.tokens) >= most
+
+    def _insists(self) -> bool:
+        return self.insists_from is not None and len(self.tokens) >= self.insists_from
 
 
 class Prefixes:

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cosylite.audio.recordings import Source, read_recording
+from cosylite.audio.recordings import Recording, Source, read_recording
 from cosylite.audio.values import AudioChunk, SentenceTiming, Speech
 from cosylite.errors import InputError
 from cosylite.options import SynthesisOptions, Voice, check_chunk_frames
@@ -20,9 +20,9 @@ from cosylite.runtime.family.finish import Finisher
 from cosylite.runtime.family.guardian import FamilyGuardian
 from cosylite.runtime.family.model import STEPS, FamilyModel, load_family
 from cosylite.runtime.family.modes import AnyVoice, Conditions, Modes
-from cosylite.runtime.family.render import Streaming, Voicing, plan
+from cosylite.runtime.family.render import Streaming, Voicing, first_tokens, plan
 from cosylite.runtime.family.segments import SegmentRun
-from cosylite.runtime.family.tokens import Decoder, Draft, GivenTokens, PiecesDraft, Seeds, SegmentDraft
+from cosylite.runtime.family.tokens import Decoder, GivenTokens, PiecesDraft, Seeds, SegmentDraft
 from cosylite.runtime.family.voices import VoiceStore
 from cosylite.runtime.pipeline import Pipeline
 from cosylite.text.family.pieces import SentenceFeed, TextSequences
@@ -134,10 +134,7 @@ class FamilyEngine:
         given = self.modes.conversion(self.catalogue.get(options.voice))
         recording = read_recording(source, seconds=SOURCE_SECONDS)
         parts = split_recording(recording)
-        opened = (
-            self._run(TextSegment("", ()), GivenTokens(self.catalogue.tokens(part)), given, options, number, whole=True)
-            for number, part in enumerate(parts)
-        )
+        opened = (self._converted(part, given, self._voicing(options, number)) for number, part in enumerate(parts))
         finisher = self._finisher(options)
         whole = [finisher.join(samples) for _, samples, _ in self._rendered(opened)]
         return Speech(np.concatenate(whole), self.sample_rate)
@@ -178,8 +175,11 @@ class FamilyEngine:
         """
         if given is None:
             given = self.modes.conditions(voice or self.catalogue.get(options.voice), options)
-        draft = SegmentDraft(self.decoder, given.prompt(list(segment.ids)), Seeds(options.seed, number))
-        return self._run(segment, draft, given, options, number, whole=whole, chunk_frames=chunk_frames)
+        voicing = self._voicing(options, number)
+        way = plan(self.model, given, voicing, whole=whole, chunk_frames=chunk_frames)
+        spoken_from = first_tokens(self.model, given, voicing)
+        draft = SegmentDraft(self.decoder, given.prompt(list(segment.ids)), voicing.seeds, spoken_from)
+        return SegmentRun(segment, draft, way, self.guardian, self.sample_rate)
 
     def step_many(self, runs: Sequence[SegmentRun]) -> list[Array | None]:
         """Bring several segments one step on: samples (N,) of each, perhaps none yet; None where there are no more.
@@ -196,20 +196,9 @@ class FamilyEngine:
                 steps.append(run.render(run.take()) if run.ready() else np.zeros(0, np.float32))
         return steps
 
-    def _run(
-        self,
-        segment: TextSegment,
-        draft: Draft,
-        given: Conditions,
-        options: SynthesisOptions,
-        number: int,
-        *,
-        whole: bool,
-        chunk_frames: int | None = None,
-    ) -> SegmentRun:
-        voicing = self._voicing(options, number)
-        way = plan(self.model, given, voicing, whole=whole, chunk_frames=chunk_frames)
-        return SegmentRun(segment, draft, way, self.guardian, self.sample_rate)
+    def _converted(self, part: Recording, given: Conditions, voicing: Voicing) -> SegmentRun:
+        draft, way = GivenTokens(self.catalogue.tokens(part)), plan(self.model, given, voicing, whole=True)
+        return SegmentRun(TextSegment("", ()), draft, way, self.guardian, self.sample_rate)
 
     def _given(self, options: SynthesisOptions) -> Conditions:
         return self.modes.conditions(self.catalogue.get(options.voice), options)
@@ -251,8 +240,7 @@ class FamilyEngine:
                     yield opened[0], opened[0].render(chunk), chunk.final
                 opened.popleft().close()
         finally:
-            for run in opened:
-                run.close()
+            _close(opened)
 
     def _stream(
         self,
@@ -275,20 +263,25 @@ class FamilyEngine:
         else:
             runs = self._runs_of_pieces(text, options, given, chunk_frames)
 
+        pipeline = Pipeline()
+
         def chunks() -> Iterator[tuple[SegmentRun, TokenChunk]]:
             for run in runs:
                 opened.append(run)
+                pipeline.check()
                 for chunk in run.chunks():
                     yield run, chunk
+                run.close()
 
-        with Pipeline() as pipeline:
-            try:
-                drawn = pipeline.ahead(chunks(), CHUNKS_AHEAD, wait=isinstance(text, str))
-                rendered = ((run, run.render(chunk), chunk.final) for run, chunk in drawn)
-                yield from self._finished(rendered, finisher, count)
-            finally:
-                for run in opened:
-                    run.close()
+        try:
+            drawn = pipeline.ahead(chunks(), CHUNKS_AHEAD, wait=isinstance(text, str))
+            rendered = ((run, run.render(chunk), chunk.final) for run, chunk in drawn)
+            yield from self._finished(rendered, finisher, count)
+        finally:
+            pipeline.cancel()
+            _close(opened)  # what the worker waits for
+            pipeline.close()
+            _close(opened)  # what it opened in between
 
     def _runs_of_pieces(
         self, pieces: Iterable[str], options: SynthesisOptions, given: Conditions, chunk_frames: int | None
@@ -332,6 +325,11 @@ class FamilyEngine:
                     "the text has nothing to speak: give at least one word", code="empty_text", param="text"
                 )
             yield AudioChunk(np.zeros(0, np.float32), rate, index, True)
+
+
+def _close(runs: Iterable[SegmentRun]) -> None:
+    for run in runs:
+        run.close()
 
 
 def _first(

@@ -74,6 +74,11 @@ def plan(
     return chunker, ExactRenderer(model, given, voicing)
 
 
+def first_tokens(model: FamilyModel, given: Conditions, voicing: Voicing) -> int | None:
+    """Tokens that there must be before a stream of a segment begins; None: it is always rendered at once."""
+    return plan(model, given, voicing, whole=False)[0].needed
+
+
 class _Renderer:
     """What all renderers have."""
 

@@ -113,10 +113,16 @@ class Decoder:
 
 
 class SegmentDraft:
-    """Tokens of a whole text. Drawn again where the guardian objects, as long as nothing has been spoken."""
+    """Tokens of a whole text.
 
-    def __init__(self, decoder: Decoder, prompt: Prompt, seeds: Seeds) -> None:
-        self._decoder, self._prompt, self._seeds = decoder, prompt, seeds
+    Where the guardian objects they are drawn again with a new seed, as long as nothing has been spoken. An end that
+    comes too early is handled alike whether or not somebody listens already, so that streams equal the whole: within
+    the first `spoken_from` tokens everything is drawn again, later only the token.
+    """
+
+    def __init__(self, decoder: Decoder, prompt: Prompt, seeds: Seeds, spoken_from: int | None = None) -> None:
+        """`spoken_from`: tokens of the first chunk of a stream; None: there is no stream."""
+        self._decoder, self._prompt, self._seeds, self._spoken_from = decoder, prompt, seeds, spoken_from
         self._length = Length(*OFFICIAL_LIMITS.bounds(len(prompt.text)))
         self._attempt = 0
         self._committed = False
@@ -129,7 +135,8 @@ class SegmentDraft:
 
     def _start(self) -> None:
         sampler = self._seeds.sampler(self._decoder.model, self._attempt)
-        self._request = Request(self._prompt, sampler)
+        insists_from = 0 if self._attempt + 1 >= ATTEMPTS else self._spoken_from
+        self._request = Request(self._prompt, sampler, insists_from=insists_from)
         self._watch = TokenWatch(self._length, self._decoder.token_rate, self._prompt.prompt_tokens)
         self._limit = _SilenceLimit(self._decoder.silent)
         self._seen = 0
@@ -138,7 +145,7 @@ class SegmentDraft:
 
     def ready(self, count: int | None) -> bool:
         """See `Draft`."""
-        self._look()
+        self._look(count)
         return self.done or (count is not None and len(self.tokens) >= count)
 
     def wait(self, count: int | None) -> None:
@@ -157,13 +164,15 @@ class SegmentDraft:
         self._closed = True
         self._decoder.cancel(self._request)
 
-    def _look(self) -> None:
-        """Take over what has been drawn since, and judge it."""
-        if self.done:
-            return
+    def _look(self, count: int | None) -> None:
+        """Judge what has been drawn since, but no more than is asked for: others may have driven the loop further."""
         request = self._request
-        ended = request.done
-        while self._seen < len(request.tokens):
+        while not self.done and (count is None or len(self.tokens) < count):
+            ended = request.done  # asked first: tokens may come in between
+            if self._seen == len(request.tokens):
+                if ended and not self._closed:
+                    self._end()
+                return
             token = request.tokens[self._seen]
             self._seen += 1
             if self._limit.keeps(token):
@@ -171,10 +180,11 @@ class SegmentDraft:
             fault = self._watch.see(token)
             if fault and self._object(fault, complete=False):
                 return
-        if ended and not self._closed:
-            fault = self._watch.end(stopped=request.stopped)
-            if not (fault and self._object(fault, complete=True)):
-                self._finish(fault)
+
+    def _end(self) -> None:
+        fault = self._watch.end(stopped=self._request.stopped)
+        if not (fault and self._object(fault, complete=True)):
+            self._finish(fault)
 
     def _object(self, fault: Fault, *, complete: bool) -> bool:
         """Deal with a fault; False where the drawing goes on or ends as it is."""
@@ -185,10 +195,7 @@ class SegmentDraft:
         if not self._committed and not last:
             if complete:
                 self._earlier.append((fault, self.tokens))
-            self._decoder.cancel(self._request)
-            self._decoder.guardian.count("resampled")
-            self._attempt += 1
-            self._start()
+            self._again()
             return True
         if fault == "token_loops":
             self._decoder.cancel(self._request)
@@ -197,14 +204,22 @@ class SegmentDraft:
             return True
         return False
 
+    def _again(self) -> None:
+        self._decoder.cancel(self._request)
+        self._decoder.guardian.count("resampled")
+        self._attempt += 1
+        self._start()
+
     def _finish(self, fault: Fault | None) -> None:
+        guardian = self._decoder.guardian
         if fault:
-            self._decoder.guardian.count("unresolved")
+            guardian.count("unresolved")
             if not self._committed and self._earlier:
                 best, tokens = min(self._earlier, key=lambda drawing: SEVERITY[drawing[0]])
                 if SEVERITY[best] < SEVERITY[fault]:
                     self.tokens = tokens
-        self._decoder.guardian.count("silent_tokens", self._limit.dropped)
+        guardian.count("early_ends", self._request.insisted)
+        guardian.count("silent_tokens", self._limit.dropped)
         self.done = True
 
 

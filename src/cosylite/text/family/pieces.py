@@ -5,7 +5,7 @@ What comes out depends on the characters only, never on how they were cut into p
 
 from collections.abc import Callable, Iterable, Iterator
 
-from cosylite.text.family.normalise import FamilyText, contains_chinese
+from cosylite.text.family.normalise import FamilyText, contains_chinese, only_punctuation
 
 _ENDS = "。？！；?!;\n"
 _CLAUSES = "，、：,:"
@@ -122,7 +122,7 @@ class TextSequences:
             yield TextSequence(self._read)
 
     def _more(self) -> bool:
-        while self._next is None or not self._next.strip():
+        while self._next is None or only_punctuation(self._next.strip()):
             self._next = next(self._stretches, None)
             if self._next is None:
                 return False
