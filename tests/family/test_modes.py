@@ -103,6 +103,17 @@ def test_what_reaches_the_networks(family: str, engines: Engines) -> None:
         assert engine.reading.encode(END_OF_PROMPT) == [instruct.prompt_text[-1]]
 
 
+def test_texts_that_bring_the_system_prompt(engines: Engines) -> None:
+    """As in the official examples of v3: it is not repeated, and such a text is neither normalised nor split."""
+    engine = engines("v3")
+    (segment,) = engine.segments(f"{SYSTEM}{END_OF_PROMPT}[breath]He is in 2.")
+    cross, zero = (given(engine, "Told", mode=mode) for mode in ("cross-lingual", "zero-shot"))
+    assert engine.modes.without_system(cross, segment.ids).prompt_text == ()
+    assert engine.modes.without_system(zero, segment.ids) is zero
+    assert engine.modes.without_system(cross, engine.reading.encode("He is")) is cross
+    assert engine.reading.encode("[breath]")[0] in segment.ids and "2" in segment.text
+
+
 def test_instructions_for_v1(folder: Path, engines: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the model of that name takes them; the instruction stands for the speaker in the language model."""
     monkeypatch.setenv("COSYLITE_CACHE_DIR", str(folder / "cache"))

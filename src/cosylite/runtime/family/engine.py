@@ -175,6 +175,7 @@ class FamilyEngine:
         """
         if given is None:
             given = self.modes.conditions(voice or self.catalogue.get(options.voice), options)
+        given = self.modes.without_system(given, segment.ids)
         voicing = self._voicing(options, number)
         way = plan(self.model, given, voicing, whole=whole, chunk_frames=chunk_frames)
         spoken_from = first_tokens(self.model, given, voicing)

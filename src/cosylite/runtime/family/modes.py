@@ -1,7 +1,7 @@
 """The modes of the official models: what of voice, transcript and instruction reaches which network."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,15 @@ class Modes:
         """For speech of somebody else that gets this voice; the language model has no part in it."""
         return self._built((), (), voice, shown=isinstance(voice, PromptVoice))
 
+    def without_system(self, given: Conditions, text: Sequence[int]) -> Conditions:
+        """The conditions for a text that brings the system prompt of v3 itself, as in the official examples."""
+        if self._end_of_prompt is None or self._end_of_prompt not in text or given.prompt_text != self._system():
+            return given
+        return replace(given, prompt_text=())
+
+    def _system(self) -> tuple[int, ...]:
+        return tuple(self._encode(SYSTEM + END_OF_PROMPT))
+
     def _mode(self, voice: AnyVoice, options: SynthesisOptions) -> str:
         mode = options.mode
         if mode == "auto":
@@ -140,7 +149,7 @@ class Modes:
     ) -> Conditions:
         """`shown`: the flow continues the recording; `heard`: the language model of v1 is told the speaker."""
         if self._end_of_prompt is not None and self._end_of_prompt not in text:
-            text = (*self._encode(SYSTEM + END_OF_PROMPT), *text)
+            text = (*self._system(), *text)
         speaker = voice.speaker[None].astype(np.float32)
         shows = isinstance(voice, PromptVoice) and shown
         return Conditions(
