@@ -12,7 +12,7 @@ say: .venv/installed
 	@.venv/bin/cosylite say $(if $(VOICE),--voice "$(VOICE)") -o "$(OUT)" -- "$$TEXT"
 
 test: check
-	.venv-test/bin/pytest -q -m "not slow" || .venv-test/bin/pytest -q -m "not slow" --last-failed
+	.venv-test/bin/pytest -q -m "not slow"
 
 check: .venv-test/installed
 	.venv-test/bin/ruff check .

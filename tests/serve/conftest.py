@@ -10,9 +10,10 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
 from cosylite.serve.app import create_app
+from cosylite.serve.connections import limit_unsent
+from cosylite.serve.server import Server, make_config
 from cosylite.serve.service import Service
 from cosylite.serve.settings import Settings
 
@@ -31,7 +32,7 @@ def loader(*engines: FakeEngine) -> Callable[[str, Settings], FakeEngine]:
 
 def settings(**changes: Any) -> Settings:
     """Settings for tests: one fake bundle, two workers, batching off."""
-    return Settings(**{"bundle": ("fake",), "workers": 2, "batching": "off", **changes})
+    return Settings(**{"bundle": ("fake",), "port": 0, "workers": 2, "batching": "off", **changes})
 
 
 @contextlib.asynccontextmanager
@@ -54,28 +55,32 @@ async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
             await asyncio.sleep(0.005)
 
 
+class _InThread(Server):
+    """The service's server without signals: only the main thread may handle them."""
+
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+
 class Live:
-    """A server on a socket, in a thread of this process."""
+    """A server on a socket, in a thread of this process, on uvicorn's loop (uvloop where it is installed)."""
 
     def __init__(self, engine: FakeEngine, **changes: Any) -> None:
         self.engine = engine
         self.app = create_app(settings(**changes), loader(engine))
         self.service: Service = self.app.state.service
-        config = uvicorn.Config(
-            self.app,
-            port=0,
-            log_config=None,
-            lifespan="on",
-            timeout_graceful_shutdown=1,
-            loop="asyncio",
-            ws_max_size=1 << 20,
-            root_path=changes.get("root_path", ""),
-        )
-        self._server = uvicorn.Server(config)
+        config = make_config(self.app, self.service.settings)
+        self._server = _InThread(config, self.service)
         self._socket = config.bind_socket()
+        limit_unsent(self._socket)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
+
+    @property
+    def connections(self) -> int:
+        """Connections that the server holds."""
+        return len(self._server.server_state.connections)
 
     def __enter__(self) -> "Live":
         self._thread.start()

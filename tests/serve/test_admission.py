@@ -91,7 +91,7 @@ def test_beyond_the_limits_requests_are_refused_quickly() -> None:
             await until(lambda: service.admission.waiting == 1)
             started = time.monotonic()
             third = await client.post("/v1/audio/speech", json=bodies[2])
-            assert time.monotonic() - started < 0.05
+            assert time.monotonic() - started < 1.0  # waiting would take ten
             assert third.status_code == 429
             assert int(third.headers["retry-after"]) >= 1
             assert third.json()["error"]["code"] == "server_overloaded"
@@ -157,6 +157,7 @@ def test_a_reader_that_stalls_parks_the_engine_and_is_given_up(live: Callable[..
         assert sum(1 for _ in text) * 0.02 / 0.2 > steps, "everything was made although nobody read it"
         await until(lambda: server.service.active == 0, 5)
         assert engine.open_now == 0
+        await until(lambda: server.connections == 0, 5)  # although the reader is still there
         writer.close()
 
     asyncio.run(go())

@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from cosylite.errors import CosyliteError, DeviceError, OutputError
 from cosylite.serve.app import create_app
+from cosylite.serve.connections import ConnectionWatch, abort_all, limit_unsent, unsent_bytes
 from cosylite.serve.logs import set_up_logs
 from cosylite.serve.service import LoadEngine, Service
 from cosylite.serve.settings import Settings
@@ -23,19 +24,23 @@ from cosylite.serve.wyoming import WyomingServer
 LOG = logging.getLogger(__name__)
 SWEEP_SECONDS = 1.0
 MAX_FILES = 65536
+GRACE_SECONDS = 2
+"""What connections get to close after the drain, before they are dropped."""
 SWITCH_INTERVAL_SECONDS = 0.0005
 """How long a thread may keep the interpreter: the event loop must answer while workers compute."""
 
 
-class _Server(uvicorn.Server):
-    """uvicorn, except that the first signal drains: answers go on, health says not ready, new speech is refused."""
+class Server(uvicorn.Server):
+    """uvicorn, except that the first signal drains: answers go on, health says not ready, new speech is refused.
+
+    When the time for that is over, whoever has not taken an answer is dropped: a client cannot hold up the end.
+    """
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
         self._drain_seconds = service.settings.drain_seconds
-        self._header_seconds = service.settings.header_seconds
-        self._quiet: dict[Any, float] = {}
+        self._watch = ConnectionWatch(service.settings.header_seconds, service.settings.stall_seconds)
         self._swept = 0.0
         self._stopping: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -66,30 +71,27 @@ class _Server(uvicorn.Server):
     async def _drain(self) -> None:
         LOG.info("draining: %d requests in flight, up to %g s", self._service.active, self._drain_seconds)
         until = time.monotonic() + self._drain_seconds
-        while self._service.active and time.monotonic() < until:
+        while self._busy() and time.monotonic() < until:
             await asyncio.sleep(0.05)
         self.should_exit = True
+
+    def _busy(self) -> bool:
+        """Whether answers are being made or delivered."""
+        return self._service.active > 0 or any(map(unsent_bytes, self.server_state.connections))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close connections politely, then drop those that are left: their clients do not read."""
+        await super().shutdown(sockets)
+        abort_all(tuple(self.server_state.connections))
+        await asyncio.sleep(0)  # the loop closes them in its next round
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second: closes connections that do not ask for anything."""
         now = time.monotonic()
         if now - self._swept > SWEEP_SECONDS:
             self._swept = now
-            self._sweep(now)
+            self._watch.sweep(tuple(self.server_state.connections), now)
         return await super().on_tick(counter)
-
-    def _sweep(self, now: float) -> None:
-        """uvicorn limits the time between requests of a connection, but not the time to the first one."""
-        quiet = {
-            connection: self._quiet.get(connection, now)
-            for connection in self.server_state.connections
-            if getattr(connection, "cycle", connection) is None
-        }
-        self._quiet = quiet
-        for connection, since in quiet.items():
-            transport = getattr(connection, "transport", None)
-            if transport is not None and now - since > self._header_seconds:
-                transport.close()
 
     def fail(self, error: BaseException) -> None:
         """Stop because the service cannot start."""
@@ -108,25 +110,12 @@ def serve(settings: Settings, load_engine: LoadEngine | None = None) -> int:
     _allow_many_sockets()
     app = create_app(settings, load_engine)
     service: Service = app.state.service
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        root_path=settings.root_path,
-        ws_max_size=settings.max_body_bytes,
-        timeout_graceful_shutdown=2,
-        timeout_keep_alive=30,
-        lifespan="on",
-        ws_ping_interval=20.0,
-        ws_ping_timeout=20.0,
-    )
-    server = _Server(config, service)
+    config = make_config(app, settings)
+    server = Server(config, service)
     service.on_failure = server.fail
     try:
         sockets = [config.bind_socket()]
+        limit_unsent(sockets[0])
     except SystemExit as error:  # uvicorn's way to say that the address is taken
         raise OutputError(
             f"cannot listen on {settings.host}:{settings.port}: choose another --port",
@@ -141,6 +130,25 @@ def serve(settings: Settings, load_engine: LoadEngine | None = None) -> int:
     return 0
 
 
+def make_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How uvicorn runs the app."""
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        root_path=settings.root_path,
+        ws_max_size=settings.max_body_bytes,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_keep_alive=30,
+        lifespan="on",
+        ws_ping_interval=20.0,
+        ws_ping_timeout=20.0,
+    )
+
+
 def _allow_many_sockets() -> None:
     """Raise the soft limit of open files to the hard one, where there is such a thing."""
     try:
@@ -153,7 +161,7 @@ def _allow_many_sockets() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _run(server: _Server, service: Service, settings: Settings, sockets: list[socket.socket]) -> None:
+async def _run(server: Server, service: Service, settings: Settings, sockets: list[socket.socket]) -> None:
     host, port = sockets[0].getsockname()[:2]
     LOG.info("listening on http://%s:%d%s", f"[{host}]" if ":" in host else host, port, settings.root_path)
     async with contextlib.AsyncExitStack() as stack:

@@ -5,7 +5,6 @@ data, then `payload_length` bytes of payload. The protocol has no keys: listen w
 """
 
 import asyncio
-import contextlib
 import json
 import logging
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from cosylite import __version__
 from cosylite.errors import CosyliteError, InputError
+from cosylite.serve.connections import limit_unsent
 from cosylite.serve.errors import ServeError
 from cosylite.serve.logs import request_id
 from cosylite.serve.orders import make_options, make_order
@@ -47,6 +47,8 @@ class WyomingServer:
 
     async def __aenter__(self) -> "WyomingServer":
         self._server = await asyncio.start_server(self._connected, self._host, self.port, limit=LINE_LIMIT)
+        for listener in self._server.sockets:
+            limit_unsent(listener)
         self.port = self._server.sockets[0].getsockname()[1]
         if self._service.settings.api_key:
             LOG.warning("the Wyoming port %s:%d does not ask for the API key", self._host, self.port)
@@ -72,13 +74,24 @@ class WyomingServer:
             await _Connection(self._service, reader, writer).run()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
             self._service.metrics.disconnects.inc()
+            writer.transport.abort()  # a polite close would wait for a client that does not read
         except asyncio.CancelledError:
             LOG.debug("closed a Wyoming connection while shutting down")
+            writer.transport.abort()
         finally:
+            await self._close(writer)
             self._open.discard(task)
-            writer.close()
-            with contextlib.suppress(OSError):
+
+    async def _close(self, writer: asyncio.StreamWriter) -> None:
+        """Close after the client took what is left, or without that when it does not."""
+        writer.close()
+        try:
+            async with asyncio.timeout(self._service.settings.stall_seconds):
                 await writer.wait_closed()
+        except OSError:  # left before the end, or took nothing in time
+            self._service.metrics.disconnects.inc()
+        finally:
+            writer.transport.abort()
 
 
 class _Connection:
