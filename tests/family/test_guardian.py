@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from cosylite.errors import DeviceError
+from cosylite.errors import CancelledError, DeviceError
 from cosylite.options import SynthesisOptions
 from cosylite.runtime.family.decode import Prompt
 from cosylite.runtime.family.engine import FamilyEngine, load_family_engine
@@ -221,6 +221,44 @@ def test_counts_are_those_of_the_model(engine: FamilyEngine) -> None:
     before = engine.model.counters.as_dict().get("samples_limited", 0)
     engine.say("He is in.", SynthesisOptions("Told", volume=4.0, flow_steps=1))
     assert engine.model.counters.as_dict()["samples_limited"] > before
+
+
+def test_what_keeps_a_request_from_beginning_reaches_its_caller(
+    engine: FamilyEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nobody waits for it."""
+
+    def refuse(*_: object) -> None:
+        raise DeviceError("no", code="stage_failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(engine.decoder.prefixes), "begin", refuse)
+        with pytest.raises(DeviceError, match="no"):
+            engine.say("He is in.", SynthesisOptions("Told", flow_steps=1))
+    assert engine.say("He is in.", SynthesisOptions("Told", flow_steps=1)).duration > 0
+
+
+def test_a_closed_segment_says_so(engine: FamilyEngine) -> None:
+    (segment,) = engine.segments("He is in.")
+    run = engine.open(segment, SynthesisOptions("Told", flow_steps=1))
+    run.close()
+    with pytest.raises(CancelledError):
+        engine.step_many([run])
+
+
+def test_loops_after_text_in_pieces_end(engine: FamilyEngine) -> None:
+    guardian = FamilyGuardian(Counters())
+    decoder = Decoder(engine.model.lm, "v3", RATE, guardian)
+
+    class Stuck:
+        def sampler(self, model: object, attempt: int = 0) -> Sampler:
+            return lambda logp, history: 50 + len(history) % 3
+
+    system = engine.reading.encode("You are a helpful assistant.<|endofprompt|>")
+    prompt = Prompt((), system, tuple(range(30, 45)))
+    draft = PiecesDraft(decoder, ([5] for _ in range(30)), prompt, Stuck())  # type: ignore[arg-type]
+    draft.wait(None)
+    assert guardian.counters.as_dict() == {"token_loops": 1}
 
 
 def test_too_little_memory_is_said(engine: FamilyEngine, monkeypatch: pytest.MonkeyPatch) -> None:

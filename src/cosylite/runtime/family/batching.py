@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cosylite.errors import CosyliteError
 from cosylite.runtime.family.decode import OFFICIAL_LIMITS, Array, Limits, Prompt, Rows, forbid_end, prompt_rows
 from cosylite.runtime.family.memory import Memory
 from cosylite.runtime.family.model import TokenModel
@@ -31,6 +32,8 @@ class Request:
     """Whether the model ended the speech."""
     insisted: int = 0
     """How many ends were not accepted."""
+    error: Exception | None = None
+    """Why the request could not even begin."""
 
     def take(self, logp: Array, model: TokenModel) -> None:
         """Draw the next token, or end."""
@@ -122,9 +125,17 @@ class DecodeLoop:
             request = self._waiting.popleft()
             moved.append(request)
             if not request.done:
-                self._admit(request)
+                self._try(request)
         self._leave()
         return moved
+
+    def _try(self, request: Request) -> None:
+        """Let a request in; what goes wrong belongs to it, and not to whoever calls `step`."""
+        try:
+            self._admit(request)
+        except (MemoryError, CosyliteError) as error:
+            request.error = error
+            request.done = True
 
     def _admit(self, request: Request) -> None:
         if request.limits.bounds(len(request.prompt.text))[1] < 1:

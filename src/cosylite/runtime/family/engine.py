@@ -56,6 +56,16 @@ class FamilyEngine:
         """Samples per second."""
         return self.model.manifest.sample_rate
 
+    @property
+    def can_clone(self) -> bool:
+        """Whether the bundle can hear recordings."""
+        return self.catalogue.listener.available
+
+    @property
+    def can_instruct(self) -> bool:
+        """Whether the model follows instructions."""
+        return self.model.manifest.instruct
+
     def add_voice(self, name: str, source: Source, text: str = "") -> Voice:
         """Make a voice from a recording and keep it; see `Catalogue.add`."""
         return self.catalogue.add(name, source, text)

@@ -144,16 +144,16 @@ class SegmentDraft:
         self._decoder.submit(self._request)
 
     def ready(self, count: int | None) -> bool:
-        """See `Draft`."""
+        """See `Draft`; raises what kept the language model from beginning. A closed one is ready to say so."""
         self._look(count)
-        return self.done or (count is not None and len(self.tokens) >= count)
+        return self.done or self._closed or (count is not None and len(self.tokens) >= count)
 
     def wait(self, count: int | None) -> None:
         """See `Draft`; raises CancelledError once closed."""
         while not self.ready(count):
-            if self._closed:
-                raise CancelledError("the synthesis was cancelled", code="cancelled")
             self._decoder.step()
+        if self._closed and not self.done:
+            raise CancelledError("the synthesis was cancelled", code="cancelled")
 
     def commit(self) -> None:
         """See `Draft`."""
@@ -169,6 +169,8 @@ class SegmentDraft:
         request = self._request
         while not self.done and (count is None or len(self.tokens) < count):
             ended = request.done  # asked first: tokens may come in between
+            if request.error is not None:
+                raise request.error
             if self._seen == len(request.tokens):
                 if ended and not self._closed:
                     self._end()
@@ -296,6 +298,7 @@ class _InStep:
 
     def __init__(self, decoder: Decoder, sampler: Sampler) -> None:
         self._guardian, self._sampler, self._controls = decoder.guardian, sampler, decoder.model.controls
+        self._watch = TokenWatch(Length(0, 0), decoder.token_rate)
         self._text = 0
         self._reading = True
 
@@ -308,12 +311,18 @@ class _InStep:
 
     def __call__(self, logp: Array, history: Sequence[int]) -> int:
         first, wanted = self._controls.speech_tokens, self._controls.fill if self._reading else self._controls.end
-        if not self._reading and len(history) >= PIECES_RATIO * self._text:
-            self._guardian.count("endless")
+        if not self._reading and (self._watch.loop() or len(history) >= PIECES_RATIO * self._text):
+            self._guardian.count("token_loops" if self._watch.loop() else "endless")
             return self._controls.end
         token = self._sampler(logp, history)
-        if token < first or token == wanted:
-            return token
+        if token >= first and token != wanted:
+            token = self._in_step(logp, history, wanted)
+        self._watch.see(token)
+        return token
+
+    def _in_step(self, logp: Array, history: Sequence[int], wanted: int | None) -> int:
+        """A token that may come now, or the control token that is due."""
+        first = self._controls.speech_tokens
         self._guardian.count("out_of_step")
         allowed = logp.copy()
         allowed[first:] = -np.inf
