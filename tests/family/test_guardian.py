@@ -240,10 +240,10 @@ def test_what_keeps_a_request_from_beginning_reaches_its_caller(
 
 def test_a_closed_segment_says_so(engine: FamilyEngine) -> None:
     (segment,) = engine.segments("He is in.")
-    run = engine.open(segment, SynthesisOptions("Told", flow_steps=1))
-    run.close()
+    stream = engine.speak_segment(segment, SynthesisOptions("Told", flow_steps=1))
+    stream.close()
     with pytest.raises(CancelledError):
-        engine.step_many([run])
+        engine.step_many([stream])
 
 
 def test_loops_after_text_in_pieces_end(engine: FamilyEngine) -> None:

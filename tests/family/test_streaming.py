@@ -269,30 +269,27 @@ def test_steps_of_several_segments(family: str, engines: Engines) -> None:
     engine = engines(family)
     options = [SynthesisOptions("Told", seed=seed, flow_steps=1) for seed in range(3)]
     long, short = engine.segments(LONGER)[0], engine.segments("He is")[0]
-    alone = [_alone(engine, segment, given) for segment, given in zip((long, long, short), options, strict=True)]
-    runs = [engine.open(long, given) for given in options[:2]]
+    asked = list(zip((long, long, short), options, (None, None, None), strict=True))
+    alone = engine.speak_segments(asked)
+    streams = [engine.speak_segment(segment, given) for segment, given, _ in asked[:2]]
     found: list[list[Array]] = [[], [], []]
     ended: list[int] = []
     for step in range(10_000):
         if step == 1:
-            runs.append(engine.open(short, options[2]))
-        going = [i for i in range(len(runs)) if i not in ended]
+            streams.append(engine.speak_segment(short, options[2]))
+        going = [i for i in range(len(streams)) if i not in ended]
         if not going:
             break
-        for i, samples in zip(going, engine.step_many([runs[i] for i in going]), strict=True):
-            if samples is None:
+        for i, chunk in zip(going, engine.step_many([streams[i] for i in going]), strict=True):
+            if chunk is None:
                 ended.append(i)
-                runs[i].close()
+                streams[i].close()
             else:
-                found[i].append(samples)
+                found[i].append(chunk.samples)
     assert sorted(ended) == [0, 1, 2] and (family == "v1" or ended[0] == 2)
     for i in range(3):
-        close(f"{family} segments in steps", np.concatenate(found[i]), alone[i], 2e-3)
-
-
-def _alone(engine: FamilyEngine, segment: object, options: SynthesisOptions) -> Array:
-    run = engine.open(segment, options)  # type: ignore[arg-type]
-    return np.concatenate([run.render(chunk) for chunk in run.chunks()])
+        close(f"{family} segments in steps", np.concatenate(found[i]), alone[i].samples, 2e-3)
+    assert [chunk.sentences[0].text for chunk in alone] == [segment.text for segment, _, _ in asked]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -22,6 +22,7 @@ from cosylite.runtime.family.model import STEPS, FamilyModel, load_family
 from cosylite.runtime.family.modes import AnyVoice, Conditions, Modes
 from cosylite.runtime.family.render import Streaming, Voicing, first_tokens, plan
 from cosylite.runtime.family.segments import SegmentRun
+from cosylite.runtime.family.stepping import SegmentStream, step_together
 from cosylite.runtime.family.tokens import Decoder, GivenTokens, PiecesDraft, Seeds, SegmentDraft
 from cosylite.runtime.family.voices import VoiceStore
 from cosylite.runtime.pipeline import Pipeline
@@ -192,20 +193,32 @@ class FamilyEngine:
         draft = SegmentDraft(self.decoder, given.prompt(list(segment.ids)), voicing.seeds, spoken_from)
         return SegmentRun(segment, draft, way, self.guardian, self.sample_rate)
 
-    def step_many(self, runs: Sequence[SegmentRun]) -> list[Array | None]:
-        """Bring several segments one step on: samples (N,) of each, perhaps none yet; None where there are no more.
+    def speak_segment(
+        self,
+        segment: TextSegment,
+        options: SynthesisOptions,
+        *,
+        voice: AnyVoice | None = None,
+        chunk_frames: int | None = None,
+    ) -> SegmentStream:
+        """Begin to speak a segment step by step; see `open`. Segments join and leave the decoding loop at any time."""
+        finisher = self._finisher(options)
+        run = self.open(segment, options, voice=voice, chunk_frames=chunk_frames)
+        return SegmentStream(run, finisher, self.sample_rate)
 
-        The language model is advanced, for all open segments together, until one of these has its next chunk.
-        """
-        while runs and not any(run.ready() for run in runs):
-            self.decoder.step()
-        steps: list[Array | None] = []
-        for run in runs:
-            if run.finished:
-                steps.append(None)
-            else:
-                steps.append(run.render(run.take()) if run.ready() else np.zeros(0, np.float32))
-        return steps
+    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
+        """One step of several segments together; see `step_together`."""
+        return step_together(self.decoder, streams)
+
+    def speak_segments(
+        self, items: Sequence[tuple[TextSegment, SynthesisOptions, AnyVoice | None]]
+    ) -> list[AudioChunk]:
+        """Whole segments, each equal to the joined chunks of `speak_segment` (as far as its streaming allows)."""
+        runs = (self.open(segment, options, voice=voice, whole=True) for segment, options, voice in items)
+        finishers = [self._finisher(options) for _, options, _ in items]
+        with closing(self._rendered(runs)) as rendered:
+            whole = [Speech.of(list(self._finished(_first(rendered, 1), finisher, 1))) for finisher in finishers]
+        return [AudioChunk(speech.samples, speech.sample_rate, 0, True, (), speech.sentences) for speech in whole]
 
     def _converted(self, part: Recording, given: Conditions, voicing: Voicing) -> SegmentRun:
         draft, way = GivenTokens(self.catalogue.tokens(part)), plan(self.model, given, voicing, whole=True)
