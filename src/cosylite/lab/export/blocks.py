@@ -83,6 +83,38 @@ def conv(g: GraphWriter, x: Value, layer: nn.Conv1d, left: int = 0, right: int =
     )
 
 
+def conv_line(
+    g: GraphWriter,
+    x: Value,
+    layer: nn.Conv1d,
+    left: int = 0,
+    right: int = 0,
+    *,
+    inputs: Tensor | None = None,
+    outputs: Tensor | None = None,
+) -> Value:
+    """Line (B, C, 1, T) through a convolution, padded with zeros; as such it has faster kernels than as a signal.
+
+    Args:
+        inputs, outputs: factors of the channels.
+    """
+    weight, bias = layer.weight, layer.bias
+    weight = weight if inputs is None else weight * inputs[:, None]
+    if outputs is not None:
+        weight, bias = weight * outputs[:, None, None], None if bias is None else bias * outputs
+    return g.op(
+        "Conv",
+        x,
+        g.weight(weight[:, :, None]),
+        *([] if bias is None else [g.weight(bias)]),
+        kernel_shape=[1, *layer.kernel_size],
+        strides=[1, *layer.stride],
+        dilations=[1, *layer.dilation],
+        group=layer.groups,
+        pads=[0, left, 0, right],
+    )
+
+
 def group_norm(g: GraphWriter, x: Value, layer: nn.GroupNorm) -> Value:
     """Signal through a group norm."""
     groups = layer.num_groups
@@ -181,6 +213,15 @@ def chunk_mask(g: GraphWriter, length: Value, chunk: Value) -> Value:
     limit = g.mul(g.add(g.op("Div", index, chunk), g.integer(1)), chunk)
     seen = g.op("Less", g.unsqueeze(index, 0), g.unsqueeze(limit, 1))
     return g.op("Where", seen, g.number(0.0), g.number(FORBIDDEN))
+
+
+class ChunkMask:
+    """The mask of `chunk_mask` for full sequences of `length`, added only where a chunk is shorter than that."""
+
+    def __init__(self, g: GraphWriter, length: Value, chunk: Value) -> None:
+        self.limited = g.op("Less", chunk, length)
+        self.bias = g.unsqueeze(chunk_mask(g, length, chunk), 0, 1)
+        """(1, 1, T, T)."""
 
 
 def causal_mask(g: GraphWriter, length: Value) -> Value:

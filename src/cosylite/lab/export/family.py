@@ -43,7 +43,7 @@ def graphs(model: FamilyModel, precision: Precision = "fp32") -> dict[str, Graph
     lm = {"lm": lm_graph(model.lm, precision)}
     if isinstance(model.lm, TransformerLM):
         lm["text"] = text_graph(model.lm, precision)
-    return lm | flow_graphs(model.flow, precision) | vocoder_graphs(model.vocoder)
+    return lm | flow_graphs(model.flow, precision) | vocoder_graphs(model.vocoder, precision)
 
 
 def tables(model: FamilyModel, precision: Precision = "fp32") -> dict[str, NDArray[np.float32] | NDArray[np.float16]]:

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from cosylite.lab.export.blocks import (
+    ChunkMask,
     Frames,
     chunk_mask,
     conv,
+    conv_line,
     conv_rows,
     each,
     embed,
@@ -25,12 +27,10 @@ from cosylite.lab.export.blocks import (
     layer_norm,
     linear,
     look_ahead,
-    merged,
     mish,
     norm,
     one,
     rows_of,
-    scores,
     signal_of,
     silu,
     time_embedding,
@@ -136,14 +136,21 @@ def _estimator_inputs(g: GraphWriter, mel: int, order: tuple[str, ...]) -> tuple
 
 
 def _attention(
-    g: GraphWriter, frames: Frames, parts: tuple[Value, Value, Value], layer: Attention, mask: Value | None
+    g: GraphWriter, frames: Frames, parts: tuple[Value, Value, Value], layer: Attention, mask: ChunkMask | None
 ) -> Value:
     """Attention of the frames of a sequence over each other, from rows of queries, keys and values to rows."""
-    heads, size = layer.heads, layer.head_size
-    q, k, v = (frames.heads(part, heads, size) for part in parts)
-    found = scores(g, q, k, size)
-    weights = g.op("Softmax", found if mask is None else g.add(found, mask), axis=-1)
-    return merged(g, g.matmul(weights, v), heads * size)
+    columns = layer.heads * layer.head_size
+    given = [frames.apart(part, columns) for part in parts]
+
+    def attend(*bias: Value) -> Value:
+        return g.op("MultiHeadAttention", *given, *bias, domain="com.microsoft", num_heads=layer.heads)
+
+    if mask is None:
+        out = attend()
+    else:
+        bias = mask.bias
+        out = g.either(mask.limited, lambda: attend("", "", bias), attend)
+    return g.reshape(out, -1, columns)
 
 
 def _unet_stages(unet: UNet) -> list[Stage]:
@@ -168,7 +175,7 @@ def _unet(unet: UNet, precision: Precision) -> GraphWriter:
     step = g.input("step", [sum(sizes)])
     shifts = g.ops("Split", step, g.ints(*sizes), outputs=len(sizes), axis=0)
     frames, x = _estimator_inputs(g, config.out_channels, ("x", "mu", "speaker", "prompt"))
-    mask = chunk_mask(g, g.dimension("x", 2), g.input("chunk", [], "int")) if config.chunk else None
+    mask = ChunkMask(g, g.dimension("x", 2), g.input("chunk", [], "int")) if config.chunk else None
     skips: list[tuple[Value, int]] = []
     for stage in each(unet.down, Stage):
         skip, x = _stage(g, frames, x, shifts.pop(0), mask, stage)
@@ -196,7 +203,7 @@ def _join(g: GraphWriter, frames: Frames, x: Value, size: int, skip: Value, skip
 
 
 def _stage(
-    g: GraphWriter, frames: Frames, x: Value, shift: Value, mask: Value | None, stage: Stage
+    g: GraphWriter, frames: Frames, x: Value, shift: Value, mask: ChunkMask | None, stage: Stage
 ) -> tuple[Value, Value]:
     x = _residual(g, frames, x, shift, stage.residual)
     for block in each(stage.attention, AttentionBlock):
@@ -234,7 +241,7 @@ def _conv_block(g: GraphWriter, frames: Frames, x: Value, block: ConvBlock) -> V
     return mish(g, group_norm_rows(g, frames, x, one(block.norm, nn.GroupNorm)))
 
 
-def _attention_block(g: GraphWriter, frames: Frames, x: Value, mask: Value | None, block: AttentionBlock) -> Value:
+def _attention_block(g: GraphWriter, frames: Frames, x: Value, mask: ChunkMask | None, block: AttentionBlock) -> Value:
     layer, y = block.attention, layer_norm(g, x, block.attention_norm)
     parts = linear(g, y, layer.query), linear(g, y, layer.key), linear(g, y, layer.value)
     x = g.add(x, linear(g, _attention(g, frames, parts, layer, mask), layer.out))
@@ -267,12 +274,12 @@ def _dit(dit: DiT, precision: Precision) -> GraphWriter:
     parts = g.ops("Split", step, outputs=count, axis=0, num_outputs=count)
     frames, rows = _estimator_inputs(g, config.mel, ("x", "prompt", "mu", "speaker"))
     length = g.dimension("x", 2)
-    mask = chunk_mask(g, length, g.input("chunk", [], "int"))
+    mask = ChunkMask(g, length, g.input("chunk", [], "int"))
     x = linear(g, rows, dit.embed)
-    y = signal_of(g, frames, x, config.width)
+    y = g.unsqueeze(signal_of(g, frames, x, config.width), 2)
     for layer in each(dit.position, nn.Conv1d):
-        y = mish(g, conv(g, y, layer, left=POSITION_KERNEL - 1))
-    x = g.add(x, rows_of(g, y, config.width))
+        y = mish(g, conv_line(g, y, layer, left=POSITION_KERNEL - 1))
+    x = g.add(x, rows_of(g, g.op("Squeeze", y, g.ints(2)), config.width))
     turn = _turn(g, length, config.head_size)
     for block in each(dit.blocks, DiTBlock):
         own, parts = parts[:_DIT_PARTS], parts[_DIT_PARTS:]
@@ -289,7 +296,7 @@ def _dit_block(
     frames: Frames,
     x: Value,
     parts: list[Value],
-    mask: Value,
+    mask: ChunkMask,
     turn: tuple[Value, Value],
     block: DiTBlock,
 ) -> Value:

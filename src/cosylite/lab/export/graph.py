@@ -5,7 +5,7 @@ second copy of the weights, and the caller decides what enters the graph and how
 quantised). What is written is compared with PyTorch afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -154,8 +154,9 @@ class GraphWriter:
     def _row_levels(self, rows: Value) -> tuple[Value, Value]:
         """Rows (M, K) as unsigned levels and their scales (M, 1); worked out once per value."""
         if rows not in self._levels:
-            top = self.op("ReduceMax", self.op("Abs", rows), self.ints(1), keepdims=0)
-            scale = self.mul(self.op("Max", top, self.number(1e-8)), self.number(1 / _LEVELS))
+            top, low = (self.op(kind, rows, self.ints(1), keepdims=0) for kind in ("ReduceMax", "ReduceMin"))
+            extreme = self.op("Max", top, self.op("Neg", low), self.number(1e-8))
+            scale = self.mul(extreme, self.number(1 / _LEVELS))
             zero_point = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
             zeros = self.op("ConstantOfShape", self.op("Shape", scale), value=zero_point)
             levels = self.op("QuantizeLinear", rows, scale, zeros, axis=0)
@@ -178,6 +179,18 @@ class GraphWriter:
             block_size=block,
             accuracy_level=4,
         )
+
+    def either(self, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
+        """One of two values, of which only that one is computed."""
+        branches = [self._branch(name, work) for name, work in (("yes", yes), ("no", no))]
+        return self.op("If", condition, then_branch=branches[0], else_branch=branches[1])
+
+    def _branch(self, name: str, work: Callable[[], Value]) -> onnx.GraphProto:
+        outer, self._nodes = self._nodes, []
+        result = work()
+        inner, self._nodes = self._nodes, outer
+        output = helper.make_tensor_value_info(result, TensorProto.FLOAT, None)
+        return helper.make_graph(inner, name, [], [output])
 
     def concat(self, *values: Value, axis: int) -> Value:
         """Concatenate."""

@@ -26,6 +26,7 @@ from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE, Noises
 from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
 from cosylite.runtime.family.source import HarmonicSource
 from cosylite.runtime.family.stft import source_spectrum, waveform
+from cosylite.runtime.openvino_engine import PRECISIONS
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
 
 Array = NDArray[np.float32]
@@ -368,6 +369,9 @@ class FamilyModel:
 def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) -> FamilyModel:
     """Load a bundle of an official family.
 
+    Args:
+        device: those of OpenVINO take the vocoder only, where its convolutions pay.
+
     Raises:
         BundleError: the bundle is missing, damaged or of another kind.
         DeviceError: the device is not available.
@@ -376,8 +380,15 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
     counters, device = Counters(), choose_device(device)
 
     def load(name: str) -> Stage:
-        file = path / f"{name}.onnx"
-        return Stage(name, file, device=device, threads=threads or default_threads(), counters=counters)
+        return Stage(
+            name,
+            path / f"{name}.onnx",
+            device="cpu" if device in PRECISIONS and name != "vocoder" else device,
+            threads=threads or default_threads(),
+            counters=counters,
+            large=True,
+            spin=name == "lm",
+        )
 
     stages = {name: load(name) for name in STAGES[manifest.family] if name != "time"}
 
