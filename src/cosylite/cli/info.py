@@ -8,7 +8,7 @@ from typing import Any
 
 from cosylite import __version__
 
-_PACKAGES = ("numpy", "onnxruntime", "soundfile", "soxr", "pypinyin", "rjieba", "haqumei")
+_PACKAGES = ("numpy", "onnxruntime", "soundfile", "soxr", "rjieba", "haqumei")
 
 
 def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

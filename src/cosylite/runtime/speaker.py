@@ -7,9 +7,11 @@ from typing import Literal, Protocol
 from cosylite.audio.values import AudioChunk, Speech
 from cosylite.errors import InputError
 from cosylite.options import SynthesisOptions, Voice
+from cosylite.runtime.allocator import limit_arenas
 from cosylite.runtime.bundle import family_of, find_bundle
 from cosylite.runtime.engine import check_threads, load_engine
 from cosylite.runtime.family.kinds import FAMILIES
+from cosylite.runtime.sessions import default_threads
 from cosylite.text.lexicon import Lexicon
 
 
@@ -52,6 +54,7 @@ def load_speaker(
 ) -> Speaker:
     """Load the engine of a bundle; see `cosylite.TTS`."""
     path = find_bundle(bundle)
+    limit_arenas(default_threads())
     if family_of(path) not in FAMILIES:
         return load_engine(
             bundle, device=device, devices=devices, threads=threads, lexicon=lexicon, default_han=default_han

@@ -1,13 +1,13 @@
 """The English pronunciation lexicon: exact look-up, inflected forms, compounds.
 
-The packed file holds sorted lines `key TAB phones [TAB tag:phones ...]`; the raw bytes are searched by bisection, so
-loading costs one decompression (about 5 MB of memory) and no dictionary is built.
+The packed file holds lines `key TAB phones [TAB tag:phones ...]`, 5 MB of memory.
 """
 
-import lzma
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
+
+from cosylite.text.g2p.packed import PackedLines
 
 VOWELS = "AIOQWYaeiouæɑɐɒɔəɚɛɜɪʊʌᵊᵻ"
 _VOICELESS = "pftθkʃsʧ"
@@ -93,9 +93,9 @@ class Lexicon:
     """Read-only look-up in the packed lexicon; the names of `en_names.txt` win over it."""
 
     def __init__(self) -> None:
-        data = resources.files("cosylite.text").joinpath("data")
-        self._raw = lzma.decompress(data.joinpath("en_lexicon.xz").read_bytes())
-        lines = data.joinpath("en_names.txt").read_text(encoding="utf-8").splitlines()
+        names = resources.files("cosylite.text").joinpath("data", "en_names.txt")
+        lines = names.read_text(encoding="utf-8").splitlines()
+        self._lines = PackedLines("en_lexicon.xz")
         self._names = dict(line.split("\t", 1) for line in lines)
         self._seen: dict[str, Entry | None] = {}
 
@@ -103,18 +103,8 @@ class Lexicon:
         """The entry spelt exactly `key`."""
         if key in self._names:
             return Entry(self._names[key])
-        wanted = b"\n" + key.encode("utf-8", "surrogatepass") + b"\t"
-        low, high = 0, len(self._raw) - 1  # positions of line breaks: the line after `low` .. before `high`
-        while low < high:
-            start = self._raw.rfind(b"\n", low, (low + high) // 2 + 1)
-            end = self._raw.index(b"\n", start + 1)
-            if self._raw.startswith(wanted, start):
-                return _entry(self._raw[start + 1 : end].decode())
-            if self._raw[start:end] < wanted:
-                low = end
-            else:
-                high = start
-        return None
+        line = self._lines.find(key)
+        return None if line is None else _entry(line)
 
     def named(self, word: str) -> bool:
         """Whether `word` is in the list of names, spelt like this."""
@@ -211,7 +201,7 @@ class Lexicon:
 
 
 def _entry(line: str) -> Entry:
-    _, phones, *variants = line.split("\t")
+    phones, *variants = line.split("\t")
     pairs = (variant.partition(":") for variant in variants)
     return Entry(phones, {tag: other for tag, _, other in pairs})
 

@@ -1,18 +1,15 @@
-"""Mandarin readings: words by rjieba, pinyin by pypinyin with our polyphone rules, tone sandhi, phoneme symbols."""
+"""Mandarin readings: words by rjieba, pinyin by a phrase list and our polyphone rules, tone sandhi, phoneme symbols."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.zh_pinyin import LETTER_NAMES, split_tone, syllable_symbols
 from cosylite.text.g2p.zh_polyphones import apply_polyphones, simplifier
+from cosylite.text.g2p.zh_readings import Readings
 from cosylite.text.g2p.zh_sandhi import apply_sandhi
 from cosylite.text.types import Word
-
-if TYPE_CHECKING:
-    from rjieba import Jieba
 
 LatinReader = Callable[[AlignedText], list[Word]]
 
@@ -49,16 +46,14 @@ class ChineseG2P:
 
     def __init__(self, latin: LatinReader | None = None) -> None:
         self._latin = latin
-        self._jieba: Jieba | None = None
+        self._readings: Readings | None = None
 
     def pinyin(self, han: str) -> list[str]:
         """Pinyin with dictionary tones, one syllable (or "" for an unknown character) per character of a Han run."""
-        from pypinyin import Style, lazy_pinyin
-
+        if self._readings is None:
+            self._readings = Readings()
         run = _repeat_marks(han).translate(simplifier())
-        found = lazy_pinyin(run, style=Style.TONE3, neutral_tone_with_five=True, errors=lambda chunk: "\0" * len(chunk))
-        syllables = [syllable for part in found for syllable in (part.split("\0")[1:] if part[:1] == "\0" else [part])]
-        syllables = apply_polyphones(run, syllables)
+        syllables = apply_polyphones(run, self._readings.of(run))
         for match in _AUTHORED.finditer(han):
             syllables[match.start()] = "zhu4"
         return [_DISTINCT.get(han[i]) or _dictionary_tone(run, i, syllables[i]) for i in range(len(run))]
@@ -76,21 +71,11 @@ class ChineseG2P:
                 drafts.append(_MARKS[match.group()])
         return self._finish(drafts, text)
 
-    def _cut(self, run: str) -> list[str]:
-        if self._jieba is None:
-            from rjieba import Jieba
-
-            self._jieba = Jieba()
-        return self._jieba.cut(run)
-
-    def _is_word(self, text: str) -> bool:
-        return self._jieba is not None and self._jieba.has_word(text)
-
     def _han_words(self, run: AlignedText) -> list[_Draft]:
         pinyin = self.pinyin(run.text)
         drafts: list[_Draft] = []
         done = 0
-        for word in self._cut(run.text.translate(simplifier())):
+        for word in _cut(run.text.translate(simplifier())):
             start, end = run.source(done, done + len(word))
             drafts.append(_Draft(word, start, end, pinyin[done : done + len(word)]))
             done += len(word)
@@ -130,7 +115,7 @@ class ChineseG2P:
     def _clause(self, drafts: list[_Draft], mark: str) -> list[Word]:
         words: list[Word] = []
         han = [draft for draft in drafts if draft.pinyin]
-        spoken = iter(apply_sandhi([d.text for d in han], [d.pinyin for d in han], self._is_word))
+        spoken = iter(apply_sandhi([d.text for d in han], [d.pinyin for d in han], _is_word))
         for draft in drafts:
             symbols = draft.symbols
             if draft.pinyin:
@@ -141,6 +126,19 @@ class ChineseG2P:
         if words:
             words[-1] = replace(words[-1], after=mark)
         return words
+
+
+def _cut(run: str) -> list[str]:
+    """Words of a Han run. A `Jieba` of our own would be a second copy of the dictionary that the import loads."""
+    from rjieba import cut
+
+    return cut(run)
+
+
+def _is_word(text: str) -> bool:
+    from rjieba import has_word
+
+    return has_word(text)
 
 
 def _strength(mark: str) -> int:
@@ -154,7 +152,7 @@ def _lone_mark(mark: str, text: AlignedText) -> Word:
 
 
 def _dictionary_tone(run: str, i: int, syllable: str) -> str:
-    """Undo the sandhi that pypinyin's phrases carry; the second half of 姐姐 and its like is neutral."""
+    """Undo the sandhi that some phrases carry; the second half of 姐姐 and its like is neutral."""
     character = run[i]
     if character in ("一", "不"):
         return "yi1" if character == "一" else "bu4"

@@ -57,7 +57,7 @@ def _rules(character: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def apply_polyphones(run: str, syllables: Sequence[str]) -> list[str]:
-    """Syllables of a Han run with our readings in place of pypinyin's where a context of the list fits."""
+    """Syllables of a Han run with our readings in place of the dictionary's where a context of the list fits."""
     result = list(syllables)
     for character in set(run) & _contexts().keys():
         for context, pinyin in _rules(character):
