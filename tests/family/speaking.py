@@ -1,7 +1,11 @@
-"""Toys that speak: bundles with vocabulary, preset speakers, graphs that hear prompts, and a saved voice."""
+"""Toys that speak: bundles with vocabulary, preset speakers, graphs that hear prompts, and a saved voice.
+
+Always the toys of this repository, whatever `COSYLITE_GOLDEN` names: the texts and tokens of the tests fit their sizes.
+"""
 
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +13,10 @@ import soundfile
 import torch
 
 from cosylite.cli import main
+from cosylite.lab.checkpoints import Checkpoint, load_checkpoint
 from cosylite.text.family.tokenizers import unpack
 
-from .golden import ROOT, checkpoint
+from .golden import OWN
 from .listeners import write_listeners
 
 QWEN = Path(__file__).parent / "data" / "qwen.ranks.xz"
@@ -19,19 +24,26 @@ SPEECH_TOKENS = 100
 """All toys know as many speech tokens at least."""
 V2_PIECES = 360
 """The toy of v2 has rows for 400 ids; the special pieces follow those of the vocabulary."""
+TOYS = OWN / "public"
+
+
+@cache
+def toy(family: str) -> Checkpoint:
+    """The toy model of a family."""
+    return load_checkpoint(TOYS / family)
 
 
 def preset_vectors(family: str) -> dict[str, torch.Tensor]:
     """Vectors (1, 192) of two preset speakers, by name."""
-    stored = [entry["embedding"] for entry in checkpoint(family).speakers.values() if "embedding" in entry]
+    stored = [entry["embedding"] for entry in toy(family).speakers.values() if "embedding" in entry]
     return {"中文女": stored[0], "英文男": -stored[0].flip(-1)}
 
 
 def speaking_bundle(folder: Path, family: str, *, name: str = "model") -> Path:
     """Convert a toy that is complete; `name` is that of its folder."""
-    model = Path(shutil.copytree(ROOT / family, folder / name, ignore=shutil.ignore_patterns("cases")))
+    model = Path(shutil.copytree(TOYS / family, folder / name, ignore=shutil.ignore_patterns("cases")))
     write_listeners(model, family, speech_tokens=SPEECH_TOKENS)
-    saved = {n: entry for n, entry in checkpoint(family).speakers.items() if "prompt_text" in entry}
+    saved = {n: entry for n, entry in toy(family).speakers.items() if "prompt_text" in entry}
     torch.save({n: {"embedding": v} for n, v in preset_vectors(family).items()} | saved, model / "spk2info.pt")
     if family != "v1":
         pieces = unpack(QWEN.read_bytes())

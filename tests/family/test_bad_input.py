@@ -11,8 +11,7 @@ import soundfile
 
 from cosylite.cli import main
 
-from .golden import ROOT
-from .speaking import prompt_file, speaking_bundle
+from .speaking import TOYS, prompt_file, speaking_bundle
 
 Run = Callable[..., tuple[int, str]]
 
@@ -38,7 +37,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(ROOT / "v2", tmp_path / "toy", ignore=shutil.ignore_patterns("cases")))
+    return Path(shutil.copytree(TOYS / "v2", tmp_path / "toy", ignore=shutil.ignore_patterns("cases")))
 
 
 class Mischief:

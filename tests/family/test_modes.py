@@ -18,8 +18,8 @@ from cosylite.runtime.family.kinds import SILENT_TOKENS
 from cosylite.runtime.family.modes import END_OF_PROMPT, SYSTEM, Conditions
 from cosylite.runtime.family.tokens import Seeds
 
-from .golden import FAMILIES, checkpoint
-from .speaking import preset_vectors, prompt_file, speaking_bundle
+from .golden import FAMILIES
+from .speaking import preset_vectors, prompt_file, speaking_bundle, toy
 
 TEXT = "Ab cd."
 SPOKEN = "He is"
@@ -56,7 +56,7 @@ def engines(speakers: Callable[[str], TTS]) -> Engines:
 
 
 def saved_name(family: str) -> str:
-    (name,) = [name for name, entry in checkpoint(family).speakers.items() if "prompt_text" in entry]
+    (name,) = [name for name, entry in toy(family).speakers.items() if "prompt_text" in entry]
     return name
 
 

@@ -9,18 +9,20 @@ import pytest
 
 from cosylite.audio.recordings import Recording
 from cosylite.errors import InputError
+from cosylite.lab.export.family import export_family
 from cosylite.options import SynthesisOptions
 from cosylite.runtime.family.chunks import chunks_of, exact_chunker
 from cosylite.runtime.family.engine import FamilyEngine, load_family_engine
 from cosylite.runtime.family.finish import EdgeTrimmer
 from cosylite.runtime.family.flow import resize_frames
+from cosylite.runtime.family.model import load_family
 from cosylite.runtime.family.modes import Conditions, Modes
 from cosylite.runtime.family.render import ExactRenderer, StretchStream, Voicing, plan
 from cosylite.runtime.family.streaming import official_joiner
 from cosylite.runtime.family.tokens import GivenTokens, Seeds
 from cosylite.runtime.family.voices import VoiceStore
 
-from .golden import FAMILIES, Array, Case, case_files, case_name, close, differences
+from .golden import FAMILIES, Array, Case, case_files, case_name, checkpoint, close, differences
 from .speaking import prompt_file, speaking_bundle
 
 TEXT = "He is in."
@@ -117,7 +119,7 @@ def test_trimming_in_chunks() -> None:
     assert len(quiet.push(np.zeros(1000, np.float32))) == 0 and len(quiet.finish()) == 200
 
 
-def golden_run(case: Case, engine: FamilyEngine) -> tuple[list[int], Conditions]:
+def golden_run(case: Case) -> tuple[list[int], Conditions]:
     """Tokens and conditions of a golden case, which need no language model."""
     prompt = "in.prompt_token" if "in.prompt_token" in case else "in.prompt_speech_token"
     none = np.zeros((0, 192), np.float32)
@@ -126,12 +128,13 @@ def golden_run(case: Case, engine: FamilyEngine) -> tuple[list[int], Conditions]
 
 
 @pytest.mark.parametrize("path", case_files("stream_*"), ids=case_name)
-def test_official_streams_are_those_of_the_golden_cases(path: Path, engines: Engines) -> None:
+def test_official_streams_are_those_of_the_golden_cases(path: Path, tmp_path: Path) -> None:
     """The engine's cuts and mels; the noise of v1 and the excitation are its own, so those are put in its place."""
     case = Case(path)
-    engine = engines(case.family)
-    tokens, given = golden_run(case, engine)
-    chunker, renderer = plan(engine.model, given, Voicing("official", Seeds(0)), whole=False)
+    export_family(checkpoint(case.family), tmp_path / "bundle", name="toy")
+    model = load_family(tmp_path / "bundle", threads=1)
+    tokens, given = golden_run(case)
+    chunker, renderer = plan(model, given, Voicing("official", Seeds(0)), whole=False)
     mels: list[Array] = []
     number = 0
 
@@ -147,7 +150,7 @@ def test_official_streams_are_those_of_the_golden_cases(path: Path, engines: Eng
             renderer._noise = lambda frames, seed, noise=noise: noise  # type: ignore[attr-defined]
         renderer.push(chunk)
         stored = case[f"out.flow_mel{number}"]
-        done = chunk.done * engine.model.flow.spec.frames_per_token
+        done = chunk.done * model.flow.spec.frames_per_token
         close(f"{case.family} engine official mel", mels[-1], stored[..., done:], 2e-4)
         number += 1
     assert number == int(case["out.n_chunks"])
