@@ -23,8 +23,8 @@ class Word:
 
     `text`, `start`, `end` refer to the text as typed; `symbols` is a string in which every character is one
     phoneme symbol of `symbols.SYMBOLS` (spaces and punctuation are words of their own or `after`);
-    `reading` is pinyin with tone digits after sandhi (zh, syllables joined by spaces), katakana (ja),
-    hangul as pronounced (ko), and the phonemes again (en).
+    `reading` is pinyin with tone digits (zh, syllables joined by spaces; the tones of the dictionary, while `symbols`
+    have those after sandhi), katakana (ja), hangul as pronounced (ko), and the phonemes again (en).
     """
 
     text: str
