@@ -4,8 +4,8 @@ import re
 
 from cosylite.text.aligned import AlignedText
 from cosylite.text.g2p.en_clues import EXTRA_PAIRS
-from cosylite.text.g2p.en_context import BE, MODALS, PREPOSITIONS, Context, word_set
-from cosylite.text.g2p.en_heteronyms import by_part_of_speech, special_readers
+from cosylite.text.g2p.en_context import BE, MODALS, PREPOSITIONS, Context, by_part_of_speech, word_set
+from cosylite.text.g2p.en_heteronyms import special_readers
 from cosylite.text.g2p.en_lexicon import VOWELS, Entry, Lexicon, plural
 from cosylite.text.g2p.en_spelling import SpellingModel
 from cosylite.text.types import Word

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cosylite.text.g2p.en_lexicon import Entry
+
 
 def word_set(words: str) -> frozenset[str]:
     """The words of a space-separated list."""
@@ -205,3 +207,18 @@ def _third_person(context: Context) -> str:
         singular = subject in ARTICLES | {""} or context.back(steps + 2) in ARTICLES
         return "VERB" if singular and before not in ADVERBS else "NOUN"
     return "NOUN"
+
+
+def by_part_of_speech(entry: Entry, context: Context) -> str:
+    """The lexicon's variant for the part of speech that the context asks for."""
+    tags = [tag for tag in ("NOUN", "VERB", "ADJ") if tag in entry.variants]
+    if not tags:
+        return entry.phones
+    tag = part_of_speech(context)
+    if tag == "NOUN" and "ADJ" in tags and "NOUN" not in tags and context.ahead() not in BE | {"", "of"}:
+        tag = "ADJ"
+    if tag == "ADJ" and "ADJ" not in tags:
+        tag = "NOUN"
+    if tag == "NOUN" and "NOUN" not in tags and "ADJ" in tags and "VERB" not in tags:
+        tag = "ADJ"
+    return entry.of(tag)

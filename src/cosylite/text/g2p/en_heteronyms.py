@@ -38,7 +38,6 @@ from cosylite.text.g2p.en_context import (
     takes_object,
     word_set,
 )
-from cosylite.text.g2p.en_lexicon import Entry
 
 Reader = Callable[[Context], str]
 
@@ -391,18 +390,3 @@ def special_readers() -> dict[str, Reader]:
         "reading": _city("ɹˈɛdɪŋ", "ɹˈidɪŋ"), "mobile": _city("mObˈil", "mˈObᵊl"), "job": lambda c: "ʤˈɑb",
         "minutes": lambda c: "mˈɪnᵻts",
     }  # fmt: skip
-
-
-def by_part_of_speech(entry: Entry, context: Context) -> str:
-    """The lexicon's variant for the part of speech that the context asks for."""
-    tags = [tag for tag in ("NOUN", "VERB", "ADJ") if tag in entry.variants]
-    if not tags:
-        return entry.phones
-    tag = part_of_speech(context)
-    if tag == "NOUN" and "ADJ" in tags and "NOUN" not in tags and context.ahead() not in BE | {"", "of"}:
-        tag = "ADJ"
-    if tag == "ADJ" and "ADJ" not in tags:
-        tag = "NOUN"
-    if tag == "NOUN" and "NOUN" not in tags and "ADJ" in tags and "VERB" not in tags:
-        tag = "ADJ"
-    return entry.of(tag)
