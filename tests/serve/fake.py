@@ -15,7 +15,7 @@ import numpy as np
 
 from cosylite.audio.values import AudioChunk, Samples, WordTiming
 from cosylite.errors import BundleError, InputError
-from cosylite.serve.engine import Segment, SegmentStream, SpeechOptions, VoiceInfo
+from cosylite.serve.engine import Prompt, Segment, SegmentStream, Shared, SpeechOptions, VoiceInfo
 
 RATE = 24000
 SECONDS_PER_CHARACTER = 0.02
@@ -28,7 +28,8 @@ class FakeEngine:
     """Implements `cosylite.serve.engine.Engine`.
 
     `step_seconds` is slept in every step; counters tell what was asked of it. Text with "BOOM" fails while speaking,
-    after the first chunk with "LATEBOOM".
+    after the first chunk with "LATEBOOM", in a shared step with "SHAREDBOOM". With `decodes`, every chunk needs one
+    shared step, of at most `most_rows` streams.
     """
 
     name: str = "fake"
@@ -37,8 +38,9 @@ class FakeEngine:
     languages: tuple[str, ...] = ("en", "zh", "ja", "ko")
     default_voice: str = "ann"
     can_clone: bool = False
-    can_instruct: bool = False
-    step_rows: int = 1
+    modes: tuple[str, ...] = ()
+    decodes: bool = False
+    most_rows: int = 4
     step_seconds: float = 0.0
     row_seconds: float | None = None
     voices: Sequence[VoiceInfo] = (
@@ -53,6 +55,8 @@ class FakeEngine:
     batches: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     spoken: list[str] = field(default_factory=list)
+    prepared: list[SpeechOptions] = field(default_factory=list)
+    learnt: list[Prompt] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def segments(self, text: str, lang: str) -> Iterator[Segment]:
@@ -64,7 +68,19 @@ class FakeEngine:
     def feed(self, lang: str) -> "FakeFeed":
         return FakeFeed()
 
-    def open(self, segment: Segment, options: SpeechOptions) -> "FakeStream":
+    @property
+    def decoding(self) -> bool:
+        return False
+
+    def prepare(self, options: SpeechOptions) -> None:
+        with self.lock:
+            self.prepared.append(options)
+
+    def learn(self, prompt: Prompt) -> None:
+        with self.lock:
+            self.learnt.append(prompt)
+
+    def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> "FakeStream":
         if self.closed:
             raise BundleError("closed", code="closed")
         with self.lock:
@@ -73,11 +89,16 @@ class FakeEngine:
             self.spoken.append(segment.text)
         return FakeStream(self, segment, options)
 
-    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
+    def advance(self, streams: Sequence[SegmentStream]) -> Shared:
+        mine = [stream for stream in streams if isinstance(stream, FakeStream)][: self.most_rows]
         with self.lock:
-            self.rows.append(len(streams))
+            self.rows.append(len(mine))
         time.sleep(self.step_seconds)
-        return [stream.next_chunk() for stream in streams if isinstance(stream, FakeStream)]
+        if any("SHAREDBOOM" in stream.text for stream in mine):
+            raise BundleError("the loop made nonsense", code="bad_output")
+        for stream in mine:
+            stream.ready = True
+        return Shared(len(mine))
 
     def speak_many(self, items: Sequence[tuple[Segment, SpeechOptions]]) -> list[AudioChunk]:
         with self.lock:
@@ -96,19 +117,25 @@ class FakeEngine:
 class FakeStream:
     def __init__(self, engine: FakeEngine, segment: Segment, options: SpeechOptions) -> None:
         self._engine = engine
-        self._text = segment.text
+        self.text = segment.text
+        self.ready = not engine.decodes
         self._samples = tone(segment.text, options)
         self._words = words(segment.text, options.speed)
         self._position = 0
 
     def step(self) -> AudioChunk | None:
-        time.sleep(self._engine.step_seconds)
+        if not self.ready:
+            raise RuntimeError("stepped without tokens")
+        if self._engine.decodes:
+            self.ready = False
+        else:
+            time.sleep(self._engine.step_seconds)
         return self.next_chunk()
 
     def next_chunk(self) -> AudioChunk | None:
         with self._engine.lock:
             self._engine.steps += 1
-        if "BOOM" in self._text and (self._position or "LATEBOOM" not in self._text):
+        if "BOOM" in self.text and (self._position or "LATEBOOM" not in self.text):
             raise BundleError("the model made nonsense", code="bad_output")
         start = self._position
         self._position += round(CHUNK_SECONDS * RATE)

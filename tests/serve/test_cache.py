@@ -19,7 +19,7 @@ from cosylite.errors import OutputError
 from cosylite.serve.cache import Cache, clip_key
 from cosylite.serve.clip import Clip
 from cosylite.serve.disk import DiskTier
-from cosylite.serve.engine import Prompt, Segment, SpeechOptions
+from cosylite.serve.engine import Prompt, Segment, SpeechOptions, VoiceInfo
 
 from .conftest import running
 from .fake import FakeEngine
@@ -44,6 +44,7 @@ def test_keys_tell_everything_apart_that_sounds_different() -> None:
         clip_key(engine, Segment("Ho.", "ho.", 1.0), base),
         clip_key(FakeEngine(revision="2"), segment, base),
         clip_key(FakeEngine(name="other"), segment, base),
+        clip_key(FakeEngine(voices=(VoiceInfo("ann", "Ann", revision="2"),)), segment, base),
         *(
             clip_key(engine, segment, replace(base, **change))  # type: ignore[arg-type]
             for change in (
@@ -52,11 +53,13 @@ def test_keys_tell_everything_apart_that_sounds_different() -> None:
                 {"seed": 1},
                 {"lang": "en"},
                 {"instructions": "x"},
+                {"mode": "cross-lingual"},
                 {"prompt": prompt},
+                {"prompt": replace(prompt, text="said")},
             )
         ),
     }
-    assert len(keys) == 10
+    assert len(keys) == 13
     assert clip_key(engine, Segment("HI.", "hi.", 2.0, lead=0.3), base) in keys
 
 

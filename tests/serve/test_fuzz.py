@@ -24,7 +24,7 @@ ADMIN = "operator-key"
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = str(tmp_path_factory.mktemp("voices"))
-    engine = FakeEngine(can_clone=True, can_instruct=True)
+    engine = FakeEngine(can_clone=True, modes=("zero-shot", "instruct"))
     app = create_app(serve_settings(voices_dir=folder, admin_key=(ADMIN,), max_characters=300), loader(engine))
     with TestClient(app, raise_server_exceptions=False) as started:
         for _ in range(500):

@@ -163,9 +163,9 @@ def test_one_request_alone_does_not_wait_for_companions() -> None:
     with_scheduler(check, policy=BatchPolicy(True, 0.5, 8))
 
 
-def test_rows_share_steps_where_the_engine_steps_rows() -> None:
+def test_rows_share_steps_where_the_engine_decodes() -> None:
     """Continuous batching: a row joins between two steps and leaves when it is done."""
-    engine = FakeEngine(step_rows=4, step_seconds=0.01)
+    engine = FakeEngine(decodes=True, step_seconds=0.01)
 
     async def check(scheduler: Scheduler) -> None:
         tasks = [job(engine, "x" * (60 + 40 * index)) for index in range(6)]
@@ -179,6 +179,47 @@ def test_rows_share_steps_where_the_engine_steps_rows() -> None:
         assert max(engine.rows) == 4
         steps = [-(-(60 + 40 * index) // 10) for index in range(6)]
         assert len(engine.rows) < sum(steps) * 0.6
+        assert engine.open_now == 0
+
+    with_scheduler(check, workers=2)
+
+
+def test_a_late_short_job_overtakes_in_the_shared_loop() -> None:
+    engine = FakeEngine(decodes=True, step_seconds=0.01)
+
+    async def check(scheduler: Scheduler) -> None:
+        long, heard_long = job(engine, "x" * 1000, time.monotonic(), first=True)
+        scheduler.submit(long)
+        scheduler.raise_demand(long, 1000)
+        await until(lambda: len(heard_long.chunks) >= 3)
+        short, heard_short = job(engine, "y" * 25, time.monotonic(), first=True)
+        scheduler.submit(short)
+        scheduler.raise_demand(short, 1000)
+        await until(lambda: heard_short.ended)
+        assert not heard_long.ended
+        scheduler.cancel(long)
+        rows = len(engine.rows)
+        await until(lambda: engine.open_now == 0)
+        assert len(engine.rows) <= rows + 1
+
+    with_scheduler(check, workers=2)
+
+
+def test_a_shared_step_that_fails_ends_what_was_begun_and_nothing_else() -> None:
+    engine = FakeEngine(decodes=True, step_seconds=0.005)
+
+    async def check(scheduler: Scheduler) -> None:
+        tasks = [job(engine, text) for text in ("fine" * 20, "SHAREDBOOM")]
+        for task, _ in tasks:
+            scheduler.submit(task)
+            scheduler.raise_demand(task, 1000)
+        await until(lambda: all(listener.ended for _, listener in tasks))
+        assert all(listener.error is not None for _, listener in tasks)
+        after, heard = job(engine, "fine again")
+        scheduler.submit(after)
+        scheduler.raise_demand(after, 1000)
+        await until(lambda: heard.ended)
+        assert heard.error is None and engine.open_now == 0 and scheduler.open_jobs == 0
 
     with_scheduler(check, workers=2)
 
@@ -189,7 +230,7 @@ def test_steps_of_one_stream_never_overlap() -> None:
     lock = threading.Lock()
 
     class Watched(FakeEngine):
-        def open(self, segment: Segment, options: SpeechOptions) -> FakeStream:
+        def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> FakeStream:
             stream = super().open(segment, options)
             inner = stream.step
 

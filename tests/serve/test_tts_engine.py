@@ -34,6 +34,7 @@ def tts() -> TTS:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[NanoEngine]:
     loaded = load_engine(TINY, Settings(bundle=("tiny",)))
+    assert isinstance(loaded, NanoEngine)
     yield loaded
     loaded.close()
 

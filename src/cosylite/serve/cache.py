@@ -19,24 +19,28 @@ from cosylite.serve.disk import DiskTier
 from cosylite.serve.engine import Engine, Segment, SpeechOptions
 
 LOG = logging.getLogger(__name__)
-FORMAT = 1
+FORMAT = 2
 """Part of every key; raised when the meaning of an entry changes."""
 MAX_PENDING_WRITES = 64
 
 
 def clip_key(engine: Engine, segment: Segment, options: SpeechOptions) -> str:
     """SHA-256 over the spoken form and every option that changes the audio."""
+    prompt = options.prompt
+    voice = next((voice.revision for voice in engine.voices if voice.id == options.voice), "")
     parts = [
         FORMAT,
         engine.name,
         engine.revision,
         segment.key,
         options.voice,
+        voice,
+        options.mode,
         options.lang,
         options.speed,
         options.seed,
         options.instructions,
-        options.prompt.digest if options.prompt else None,
+        [prompt.digest, prompt.text] if prompt else None,
     ]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 

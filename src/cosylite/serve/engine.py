@@ -20,6 +20,8 @@ class VoiceInfo:
     languages: tuple[str, ...] = ()
     gender: str | None = None
     kind: str = "preset"
+    revision: str = ""
+    """Part of cache keys: another one wherever the voice of this id sounds different."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Prompt:
     sample_rate: int
     text: str
     digest: str
-    """Names the recording in cache keys."""
+    """Names the recording; together with `text` in cache keys."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class SpeechOptions:
-    """How a segment is spoken. `voice` is an id of the engine, "" the segment's own; `prompt` replaces it."""
+    """How a segment is spoken. `voice` is an id of the engine, "" the segment's own; `prompt` replaces it.
+
+    `mode` is one of the engine's `modes`, or "auto".
+    """
 
     voice: str
     lang: str = "auto"
@@ -64,6 +69,14 @@ class SpeechOptions:
     seed: int = 0
     instructions: str = ""
     prompt: Prompt | None = None
+    mode: str = "auto"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What one shared step did: `rows` sequences got a token each."""
+
+    rows: int
 
 
 class TextFeed(Protocol):
@@ -81,6 +94,11 @@ class TextFeed(Protocol):
 class SegmentStream(Protocol):
     """One segment being spoken. Each `step` does a bounded amount of work; steps never run at the same time."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether `step` has what it needs. Always, but where an engine `decodes`: there `advance` brings it about."""
+        ...
+
     def step(self) -> AudioChunk | None:
         """The next chunk, or None after the last one."""
         ...
@@ -91,7 +109,11 @@ class SegmentStream(Protocol):
 
 
 class Engine(Protocol):
-    """A loaded bundle. All methods are blocking and may be called from several threads at the same time."""
+    """A loaded bundle. All methods are blocking and may be called from several threads at the same time.
+
+    An engine that `decodes` is autoregressive: its streams wait for tokens, and one decoding loop draws those of all
+    streams together. `advance` is one step of it and never runs twice at the same time, but beside steps of streams.
+    """
 
     @property
     def name(self) -> str: ...
@@ -108,11 +130,18 @@ class Engine(Protocol):
     @property
     def can_clone(self) -> bool: ...
     @property
-    def can_instruct(self) -> bool: ...
+    def modes(self) -> tuple[str, ...]:
+        """Ways to use a voice; with "instruct", instructions are followed. Empty: there is one way, without a name."""
+        ...
 
     @property
-    def step_rows(self) -> int:
-        """How many streams one `step_many` may carry; 1 where sharing a step does not pay (non-autoregressive)."""
+    def decodes(self) -> bool:
+        """Whether streams wait for `advance`."""
+        ...
+
+    @property
+    def decoding(self) -> bool:
+        """Whether `advance` has something to do for streams that were begun."""
         ...
 
     def segments(self, text: str, lang: str) -> Iterator[Segment]:
@@ -127,12 +156,31 @@ class Engine(Protocol):
         """A splitter for text that arrives in pieces."""
         ...
 
-    def open(self, segment: Segment, options: SpeechOptions) -> SegmentStream:
-        """Begin to speak a segment."""
+    def prepare(self, options: SpeechOptions) -> None:
+        """Check options, and do once what their voice needs, such as hearing a prompt. Before the first `open`.
+
+        Raises:
+            InputError: voice, mode and instructions do not go together, or the recording cannot be used.
+        """
         ...
 
-    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
-        """One step of several streams together; as `step` of each, in order."""
+    def learn(self, prompt: Prompt) -> None:
+        """Hear a recording that is to be kept as a voice.
+
+        Raises:
+            InputError: it cannot be used, or the bundle cannot clone.
+        """
+        ...
+
+    def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> SegmentStream:
+        """Begin to speak a segment; `whole`: nobody waits for its first sound."""
+        ...
+
+    def advance(self, streams: Sequence[SegmentStream]) -> Shared:
+        """One shared step for all streams that were begun; `streams` are those that wait, the most urgent first.
+
+        Streams of which there are more than fit begin when others end.
+        """
         ...
 
     def speak_many(self, items: Sequence[tuple[Segment, SpeechOptions]]) -> list[AudioChunk]:

@@ -40,6 +40,7 @@ class Metrics:
             buckets=_RTF,
         )
         self.batch_size = histogram("cosylite_batch_size", "Rows in one run", ("stage",), buckets=_ROWS)
+        self.tokens = counter("cosylite_tokens", "Speech tokens drawn by models that decode", ("model",))
         self.audio_seconds = counter("cosylite_audio_seconds", "Audio sent", ("model",))
         self.characters = counter("cosylite_input_characters", "Characters spoken", ("model",))
         self.cache_hits = counter("cosylite_cache_hits", "Segments found in the cache")

@@ -97,6 +97,7 @@ def make_options(
     speed: float,
     seed: int,
     instructions: str | None = None,
+    mode: str = "auto",
     ref_audio: str | None = None,
     ref_text: str | None = None,
 ) -> SpeechOptions:
@@ -111,8 +112,21 @@ def make_options(
         voice_id, prompt = resolve_voice(engine, service.voices, voice_name(voice))
     else:
         voice_id = ""
-    style = (instructions or "").strip() if engine.can_instruct else ""
-    return SpeechOptions(voice_id, read_language(language), speed, seed, style, prompt)
+    check_mode(engine, mode)
+    style = (instructions or "").strip() if engine.modes else ""
+    return SpeechOptions(voice_id, read_language(language), speed, seed, style, prompt, mode)
+
+
+def check_mode(engine: Engine, mode: str) -> None:
+    """Refuse modes that the engine does not have. Instructions are ignored where it has no modes at all.
+
+    Raises:
+        InputError: the engine has other modes, or none.
+    """
+    if mode == "auto" or mode in engine.modes:
+        return
+    known = f"it has {', '.join(engine.modes)}" if engine.modes else "leave mode out"
+    raise InputError(f"the model {engine.name} has no mode {mode!r}; {known}", code="unsupported", param="mode")
 
 
 def make_order(

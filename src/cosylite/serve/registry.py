@@ -157,6 +157,13 @@ class Registry:
                 return deployment.policy
         return BatchPolicy(False, 0.0, 1)
 
+    def name_of(self, engine: Engine) -> str:
+        """The name under which a loaded engine was configured. Called from worker threads."""
+        for deployment in list(self._deployments.values()):
+            if deployment.engine is engine:
+                return deployment.name
+        return engine.name
+
     async def switch(self, alias: str, target: str) -> Deployment:
         """Point a name to another configured bundle; running requests keep what they have."""
         if alias not in self._aliases:

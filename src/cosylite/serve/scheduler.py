@@ -3,22 +3,29 @@
 A `Job` is one segment being spoken. Readers raise its demand (how many chunks they want); a worker steps the runnable
 job with the earliest deadline and puts it back while demand is left. The deadline of a step is the moment at which a
 listener would run out of audio, so first chunks go first and streams that are well ahead give way. A job without
-readers is closed after the step that runs. Jobs of an engine with `step_rows` > 1 share steps (continuous batching);
-unstarted whole segments of similar predicted length share one run where batching pays (dynamic batching).
+readers is closed after the step that runs. Unstarted whole segments of similar predicted length share one run where
+batching pays (dynamic batching).
+
+Jobs of an engine that decodes wait for tokens, which its shared steps draw for all of them (continuous batching): one
+worker at a time runs them, whenever the most urgent job waits for tokens, while others turn tokens into sound. A worker
+with nothing else to do draws ahead.
 """
 
 import asyncio
 import heapq
+import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 
 from cosylite.audio.values import AudioChunk
 from cosylite.errors import CancelledError, CosyliteError
 from cosylite.serve.engine import Engine, Segment, SegmentStream, SpeechOptions
 
+LOG = logging.getLogger(__name__)
 SIMILAR = 1.5
 """Longest to shortest predicted length within one batch."""
 BATCH_AUDIO_SECONDS = 16.0
@@ -56,6 +63,8 @@ class Job:
     made_seconds: float = 0.0
     state: State = State.IDLE
     cancelled: bool = False
+    error: BaseException | None = None
+    """Why it was cancelled, if not by its readers."""
     version: int = 0
     stream: SegmentStream | None = None
 
@@ -63,6 +72,11 @@ class Job:
     def deadline(self) -> float:
         """When the next chunk is due."""
         return self.base + self.made_seconds
+
+    @property
+    def waits(self) -> bool:
+        """Whether a shared step of the engine must come first."""
+        return self.engine.decodes and (self.stream is None or not self.stream.ready)
 
 
 @dataclass
@@ -80,6 +94,7 @@ class Observer:
 
     batch: Callable[[str, int], None] = field(default=lambda stage, rows: None)
     step_seconds: Callable[[str, float], None] = field(default=lambda stage, seconds: None)
+    tokens: Callable[[Engine, int], None] = field(default=lambda engine, count: None)
 
 
 class Scheduler:
@@ -98,7 +113,7 @@ class Scheduler:
         self._ready = threading.Condition()
         self._heap: list[tuple[float, int, int, Job]] = []
         self._counter = 0
-        self._stepping_engines: set[int] = set()
+        self._advancing: set[int] = set()
         self._jobs: set[Job] = set()
         self._closing = False
         self._threads = [
@@ -151,44 +166,60 @@ class Scheduler:
             self._finish(job, CancelledError("the server stopped", code="server_stopped"), from_worker=False)
 
     def _push(self, job: Job, deadline: float | None = None) -> None:
+        self._put(job, job.deadline if deadline is None else deadline)
+        self._ready.notify_all()
+
+    def _put(self, job: Job, deadline: float) -> None:
         job.state = State.QUEUED
         job.version += 1
         self._counter += 1
-        heapq.heappush(self._heap, (job.deadline if deadline is None else deadline, self._counter, job.version, job))
-        self._ready.notify_all()
+        heapq.heappush(self._heap, (deadline, self._counter, job.version, job))
 
     def _work(self) -> None:
-        while True:
-            with self._ready:
-                jobs, together = self._next()
-            if not jobs:
-                return
-            if together:
-                self._speak_whole(jobs)
-            else:
-                self._step(jobs)
+        while self._turn():
+            continue
 
-    def _next(self) -> tuple[list[Job], bool]:
-        """Wait for work; returns jobs in state STEPPING and whether to speak them whole, or no jobs when closing."""
+    def _turn(self) -> bool:
+        """One piece of work; False when closing. Nothing of it is held on to while waiting for the next."""
+        with self._ready:
+            work = self._next()
+        if work is None:
+            return False
+        work()
+        return True
+
+    def _next(self) -> Callable[[], None] | None:
+        """Wait for work; None when closing."""
         while not self._closing:
             job = self._pop()
-            if job is None:
-                self._ready.wait()
-                continue
-            job.state = State.STEPPING
-            if job.cancelled:
-                return [job], False
-            if job.engine.step_rows > 1:
-                self._stepping_engines.add(id(job.engine))
-                return [job, *self._take_mates(job)], False
-            policy = self._policies(job.engine)
-            if policy.on and job.whole and job.made == 0 and job.stream is None:
-                return self._gather(job, policy), True
-            return [job], False
-        return [], False
+            if job is not None:
+                return self._work_for(job)
+            idle = next((job.engine for job in self._jobs if self._may_draw_ahead(job)), None)
+            if idle is not None:
+                self._advancing.add(id(idle))
+                return partial(self._advance, idle, [])
+            self._ready.wait()
+        return None
+
+    def _work_for(self, job: Job) -> Callable[[], None]:
+        if job.waits and not job.cancelled:
+            self._put(job, job.deadline)
+            self._advancing.add(id(job.engine))
+            waiting = [other for other in self._queued() if other.engine is job.engine and other.waits]
+            return partial(self._advance, job.engine, waiting)
+        job.state = State.STEPPING
+        if job.cancelled:
+            return partial(self._finish, job, job.error)
+        policy = self._policies(job.engine)
+        if policy.on and job.whole and job.made == 0 and job.stream is None:
+            return partial(self._speak_whole, self._gather(job, policy))
+        return partial(self._step, job)
+
+    def _may_draw_ahead(self, job: Job) -> bool:
+        return job.engine.decodes and id(job.engine) not in self._advancing and job.engine.decoding
 
     def _pop(self) -> Job | None:
-        """The runnable job with the earliest deadline whose engine is free."""
+        """The runnable job with the earliest deadline, but those that take part in a shared step that runs."""
         held = []
         found = None
         while self._heap and found is None:
@@ -196,7 +227,7 @@ class Scheduler:
             job = entry[3]
             if entry[2] != job.version or job.state is not State.QUEUED:
                 continue
-            if id(job.engine) in self._stepping_engines:
+            if id(job.engine) in self._advancing and job.waits:
                 held.append(entry)
                 continue
             found = job
@@ -204,20 +235,22 @@ class Scheduler:
             heapq.heappush(self._heap, entry)
         return found
 
-    def _take(self, fits: Callable[[Job], bool], count: int) -> list[Job]:
-        """Further queued jobs that fit, in deadline order."""
-        taken: list[Job] = []
-        for _, _, version, job in sorted(self._heap, key=lambda entry: entry[:3]):
-            if len(taken) >= count:
-                break
-            if version == job.version and job.state is State.QUEUED and not job.cancelled and fits(job):
-                job.state = State.STEPPING
-                taken.append(job)
-        return taken
+    def _queued(self) -> list[Job]:
+        """Queued jobs that nobody gave up, in deadline order."""
+        entries = sorted(self._heap, key=lambda entry: entry[:3])
+        return [
+            job
+            for _, _, version, job in entries
+            if version == job.version and job.state is State.QUEUED and not job.cancelled
+        ]
 
-    def _take_mates(self, head: Job) -> list[Job]:
-        """Jobs that share a step with one of an engine that steps rows together."""
-        return self._take(lambda job: job.engine is head.engine, head.engine.step_rows - 1)
+    def _take(self, fits: Callable[[Job], bool]) -> list[Job]:
+        """The first queued job that fits, if any."""
+        found = next((job for job in self._queued() if fits(job)), None)
+        if found is None:
+            return []
+        found.state = State.STEPPING
+        return [found]
 
     def _gather(self, head: Job, policy: BatchPolicy) -> list[Job]:
         """Companions for a whole segment, waiting up to the window while nothing else could run."""
@@ -239,7 +272,7 @@ class Scheduler:
                     and max(high, seconds) <= SIMILAR * min(low, seconds)
                 )
 
-            more = self._take(fits, 1)
+            more = self._take(fits)
             batch += more
             left = until - time.monotonic()
             if not more and (left <= 0 or self._heap or len(self._jobs) <= len(batch)):
@@ -248,34 +281,47 @@ class Scheduler:
                 self._ready.wait(left)
         return batch
 
-    def _step(self, jobs: list[Job]) -> None:
+    def _step(self, job: Job) -> None:
         started = time.monotonic()
-        for job in [job for job in jobs if job.cancelled]:
-            self._finish(job, None)
-        live = [job for job in jobs if not job.cancelled]
         try:
-            streams = [self._stream_of(job) for job in live]
-            chunks = live[0].engine.step_many(streams) if len(streams) > 1 else [stream.step() for stream in streams]
-        except Exception as error:  # whatever the engine raises belongs to the readers of these jobs
-            for job in live:
-                self._finish(job, error)
-            chunks = []
-            live = []
-        finally:
-            if jobs[0].engine.step_rows > 1:
-                with self._ready:
-                    self._stepping_engines.discard(id(jobs[0].engine))
-                    self._ready.notify_all()
-        if live:
-            self._observer.step_seconds("step", time.monotonic() - started)
-            self._observer.batch("step", len(live))
-        for job, chunk in zip(live, chunks, strict=True):
-            self._after(job, chunk)
+            if job.stream is None:
+                job.stream = job.engine.open(job.segment, job.options, whole=job.whole)
+            chunk = job.stream.step()
+        except Exception as error:  # whatever the engine raises belongs to the readers of this job
+            self._finish(job, error)
+            return
+        self._observer.step_seconds("step", time.monotonic() - started)
+        self._observer.batch("step", 1)
+        self._after(job, chunk)
 
-    def _stream_of(self, job: Job) -> SegmentStream:
-        if job.stream is None:
-            job.stream = job.engine.open(job.segment, job.options)
-        return job.stream
+    def _advance(self, engine: Engine, jobs: list[Job]) -> None:
+        """A shared step. The jobs stay queued: nobody else takes them as long as they wait."""
+        started = time.monotonic()
+        try:
+            for job in jobs:
+                if job.stream is None:
+                    job.stream = engine.open(job.segment, job.options, whole=job.whole)
+            done = engine.advance([job.stream for job in jobs if job.stream is not None])
+        except Exception as error:  # nobody knows whose fault it is
+            LOG.error("a shared step of %s failed", engine.name, exc_info=error)
+            self._fail_all(engine, error)
+        else:
+            if done.rows:
+                self._observer.step_seconds("decode", time.monotonic() - started)
+                self._observer.batch("decode", done.rows)
+                self._observer.tokens(engine, done.rows)
+        with self._ready:
+            self._advancing.discard(id(engine))
+            self._ready.notify_all()
+
+    def _fail_all(self, engine: Engine, error: BaseException) -> None:
+        """End all jobs that an engine has begun."""
+        with self._ready:
+            for job in self._jobs:
+                if job.engine is engine and job.stream is not None:
+                    job.cancelled, job.error = True, error
+                    if job.state in (State.IDLE, State.QUEUED):
+                        self._push(job, deadline=float("-inf"))
 
     def _speak_whole(self, jobs: list[Job]) -> None:
         started = time.monotonic()
@@ -294,7 +340,7 @@ class Scheduler:
     def _after(self, job: Job, chunk: AudioChunk | None) -> None:
         """Publish what a step made and queue the next one if somebody waits for it."""
         if chunk is None or job.cancelled:
-            self._finish(job, None)
+            self._finish(job, job.error)
             return
         if len(chunk.samples):
             self._post(job, chunk, None)
@@ -322,6 +368,7 @@ class Scheduler:
                 job.stream.close()
             except CosyliteError as failure:
                 error = error or failure
+            job.stream = None
         if from_worker:
             self._post(job, None, error)
         else:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Format = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+Mode = Literal["auto", "preset", "zero-shot", "cross-lingual", "instruct"]
 Rate = Literal[8000, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
 Speed = Annotated[float, Field(ge=0.25, le=4.0, allow_inf_nan=False, description="0.25 to 4; best from 0.5 to 2")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1, description="equal seeds give equal audio")]
@@ -29,6 +30,7 @@ class SpeechDefaults(BaseModel):
     model: str | None = Field(default=None, max_length=128, description="a name of /v1/models, or one of OpenAI's")
     voice: Voice | None = Field(default=None, description="a voice of /v1/audio/voices, or one of OpenAI's names")
     instructions: str | None = Field(default=None, max_length=4096, description="style, where the model understands it")
+    mode: Mode = Field(default="auto", description="how the voice is used, where the model has modes")
     speed: Speed = 1.0
     language: Language | None = None
     seed: Seed = 0
@@ -58,6 +60,7 @@ class BatchItem(BaseModel):
     input: Text
     voice: Voice | None = None
     instructions: str | None = Field(default=None, max_length=4096)
+    mode: Mode | None = None
     speed: Speed | None = None
     language: Language | None = None
     seed: Seed | None = None

@@ -87,6 +87,7 @@ class Service:
         observer = Observer(
             batch=lambda stage, rows: self.metrics.batch_size.labels(stage).observe(rows),
             step_seconds=lambda stage, seconds: self.metrics.stage_seconds.labels(stage).observe(seconds),
+            tokens=lambda engine, count: self.metrics.tokens.labels(self.registry.name_of(engine)).inc(count),
         )
         self._scheduler = Scheduler(self.workers, self.registry.policy_of, observer)
         shop = TakeShop(self._scheduler, self.cache, self.registry, self.metrics)

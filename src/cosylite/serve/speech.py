@@ -229,6 +229,9 @@ class Speech:
 
     async def _drive(self) -> None:
         """Produce into the buffer; `_driven` puts the end there."""
+        engine = self._deployment.ready
+        if engine.modes:
+            await asyncio.to_thread(engine.prepare, self._order.options)
         async with contextlib.AsyncExitStack() as stack:
             segments = self._order.segments or await self._plan(stack)
             index = 0

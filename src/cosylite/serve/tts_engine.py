@@ -1,14 +1,17 @@
-"""The real engine behind the service: `cosylite.TTS` seen as segments and steps."""
+"""The real engines behind the service: bundles of nano seen as segments and steps, and who loads which family."""
 
 import json
 from collections.abc import Iterator, Sequence
 
 from cosylite.audio.values import AudioChunk
+from cosylite.errors import InputError
 from cosylite.options import SynthesisOptions
 from cosylite.runtime.assembly import CLAUSE_SILENCE
+from cosylite.runtime.bundle import family_of, find_bundle
 from cosylite.runtime.engine import Engine as Runtime
+from cosylite.runtime.family.kinds import FAMILIES
 from cosylite.runtime.voices import VoiceChoice
-from cosylite.serve.engine import Segment, SegmentStream, SpeechOptions, VoiceInfo
+from cosylite.serve.engine import Engine, Prompt, Segment, SegmentStream, Shared, SpeechOptions, VoiceInfo
 from cosylite.serve.settings import Settings
 from cosylite.text.frontend import TextStream, symbol_string
 from cosylite.text.types import Sentence
@@ -18,21 +21,26 @@ SECONDS_PER_SYMBOL = 0.065
 CLAUSE_MARKS = (",", ";", ":", "—")
 
 
-def load_engine(source: str, settings: Settings) -> "NanoEngine":
-    """Load a bundle for the service.
+def load_engine(source: str, settings: Settings) -> Engine:
+    """Load a bundle of any family for the service.
 
     Raises:
         CosyliteError: the bundle or the device cannot be used.
     """
+    path = find_bundle(source)
+    if family_of(path) in FAMILIES:
+        from cosylite.serve.family_engine import load_family_bundle
+
+        return load_family_bundle(path, settings)
     return NanoEngine(TTS(source, device=settings.device, threads=settings.threads).engine)
 
 
 class NanoEngine:
     """Implements `cosylite.serve.engine.Engine` with the runtime of nano bundles."""
 
-    step_rows = 1
     can_clone = False
-    can_instruct = False
+    modes: tuple[str, ...] = ()
+    decodes = decoding = False
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -60,13 +68,20 @@ class NanoEngine:
         """A splitter for text that arrives in pieces; long sentences go out clause by clause."""
         return _Feed(self._frontend.stream(lang=lang), _Cutter(VoiceChoice(self._manifest, None, lang, None)))
 
-    def open(self, segment: Segment, options: SpeechOptions) -> "_Stream":
+    def prepare(self, options: SpeechOptions) -> None:
+        """There is nothing to prepare."""
+
+    def learn(self, prompt: Prompt) -> None:
+        """Voices come with the bundle only."""
+        raise InputError(f"the model {self.name} cannot clone voices", code="cannot_clone", param="model")
+
+    def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> "_Stream":
         """Begin to speak a sentence."""
         return _Stream(self._runtime.speak_sentence(segment.payload, _options(options)))
 
-    def step_many(self, streams: Sequence[SegmentStream]) -> list[AudioChunk | None]:
-        """One step of each stream, one after the other: `step_rows` is 1."""
-        return [stream.step() for stream in streams]
+    def advance(self, streams: Sequence[SegmentStream]) -> Shared:
+        """There are no shared steps."""
+        return Shared(0)
 
     def speak_many(self, items: Sequence[tuple[Segment, SpeechOptions]]) -> list[AudioChunk]:
         """Whole sentences in one run of the graphs."""
@@ -114,6 +129,8 @@ class _Feed:
 
 
 class _Stream:
+    ready = True
+
     def __init__(self, chunks: Iterator[AudioChunk]) -> None:
         self._chunks = chunks
 

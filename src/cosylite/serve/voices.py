@@ -10,7 +10,9 @@ import json
 import os
 import re
 import secrets
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -108,6 +110,8 @@ def read_prompt(data: bytes, text: str) -> Prompt:
 class VoiceStore:
     """Voices that callers added, kept across restarts. All methods but `get` and `list` block on the disk.
 
+    What is kept is the recording: every bundle that can clone hears it when the voice first speaks.
+
     Raises:
         OutputError: the folder cannot be used.
     """
@@ -116,6 +120,7 @@ class VoiceStore:
         self._folder = Path(folder) if folder else None
         self._limit = limit
         self._voices: dict[str, tuple[AddedVoice, Prompt]] = {}
+        self._changing = threading.Lock()
         if self._folder is not None:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
@@ -144,12 +149,18 @@ class VoiceStore:
         folded = name.casefold()
         return next((entry for entry in self._voices.values() if entry[0].name.casefold() == folded), None)
 
-    def add(self, name: str, consent: str, text: str, data: bytes, owner: str) -> AddedVoice:
+    def add(
+        self, name: str, consent: str, text: str, data: bytes, owner: str, learn: Callable[[Prompt], None]
+    ) -> AddedVoice:
         """Check and keep a recording.
+
+        Args:
+            learn: tries the recording with the model; what it raises, `add` raises.
 
         Raises:
             InputError: a field or the recording is not usable.
             ServeError: the quota is used up, or the name is taken.
+            OutputError: the voice cannot be written.
         """
         folder = self._require_folder()
         if not _NAME.fullmatch(name):
@@ -162,28 +173,22 @@ class VoiceStore:
                 code="consent_required",
                 param="consent",
             )
-        if self.get(name) is not None:
-            raise ServeError(f"a voice named {name!r} exists", status=409, code="voice_exists", param="name")
-        if len(self._voices) >= self._limit:
-            raise ServeError(
-                f"no more than {self._limit} voices can be added; delete one first", status=403, code="voice_quota"
+        with self._changing:
+            self._check_room(name)
+            prompt = read_prompt(data, text)
+            learn(prompt)
+            voice = AddedVoice(
+                "voice_" + secrets.token_hex(8),
+                name,
+                consent.strip()[:200],
+                text,
+                prompt.digest,
+                round(len(prompt.samples) / prompt.sample_rate, 3),
+                time.time(),
+                owner,
             )
-        prompt = read_prompt(data, text)
-        voice = AddedVoice(
-            "voice_" + secrets.token_hex(8),
-            name,
-            consent.strip()[:200],
-            text,
-            prompt.digest,
-            round(len(prompt.samples) / prompt.sample_rate, 3),
-            time.time(),
-            owner,
-        )
-        soundfile.write(folder / f"{voice.id}.wav", prompt.samples, prompt.sample_rate, subtype="FLOAT")
-        temporary = folder / f".{voice.id}.tmp"
-        temporary.write_text(json.dumps(asdict(voice), ensure_ascii=False), encoding="utf-8")
-        os.replace(temporary, folder / f"{voice.id}.json")
-        self._voices[voice.id] = (voice, prompt)
+            _write(folder, voice, prompt)
+            self._voices[voice.id] = (voice, prompt)
         return voice
 
     def delete(self, name: str) -> AddedVoice:
@@ -197,10 +202,18 @@ class VoiceStore:
         if entry is None:
             raise ServeError(f"no added voice {name[:80]!r}", status=404, code="voice_not_found", param="name")
         voice = entry[0]
-        del self._voices[voice.id]
+        self._voices.pop(voice.id, None)
         (folder / f"{voice.id}.json").unlink(missing_ok=True)
         (folder / f"{voice.id}.wav").unlink(missing_ok=True)
         return voice
+
+    def _check_room(self, name: str) -> None:
+        if self.get(name) is not None:
+            raise ServeError(f"a voice named {name!r} exists", status=409, code="voice_exists", param="name")
+        if len(self._voices) >= self._limit:
+            raise ServeError(
+                f"no more than {self._limit} voices can be added; delete one first", status=403, code="voice_quota"
+            )
 
     def _require_folder(self) -> Path:
         if self._folder is None:
@@ -218,6 +231,21 @@ class VoiceStore:
                 f"the voice file {path} is damaged: {error}; move it away", code="voice_damaged", param="voices_dir"
             ) from error
         self._voices[voice.id] = (voice, Prompt(samples, rate, voice.text, voice.digest))
+
+
+def _write(folder: Path, voice: AddedVoice, prompt: Prompt) -> None:
+    """The recording first: a voice is there once its description is."""
+    temporary = folder / f".{voice.id}.tmp"
+    try:
+        soundfile.write(folder / f"{voice.id}.wav", prompt.samples, prompt.sample_rate, subtype="FLOAT")
+        temporary.write_text(json.dumps(asdict(voice), ensure_ascii=False), encoding="utf-8")
+        os.replace(temporary, folder / f"{voice.id}.json")
+    except (OSError, soundfile.LibsndfileError) as error:
+        raise OutputError(
+            "the voice cannot be written; the operator looks after --voices-dir",
+            code="voices_folder",
+            param="voices_dir",
+        ) from error
 
 
 def resolve_voice(engine: Engine, store: VoiceStore, name: str | None) -> tuple[str, Prompt | None]:

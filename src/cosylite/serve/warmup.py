@@ -21,11 +21,17 @@ ROUNDS = 3
 def warm_up(engine: Engine) -> float:
     """Speak one sentence in every language of the engine; returns the seconds it took.
 
+    One that decodes reads all languages with the same graphs and takes its time, so it speaks one; without a voice
+    there is nothing to speak with.
+
     Raises:
         BundleError: a sentence gave no audio.
     """
     started = time.monotonic()
-    for lang in engine.languages:
+    languages = engine.languages
+    if engine.decodes:
+        languages = engine.languages[:1] if engine.voices else ()
+    for lang in languages:
         options = SpeechOptions(voice="", lang=lang)
         for segment in engine.segments(TEXTS.get(lang, TEXTS["en"]), lang):
             if not _speak_alone(engine, segment, options):
@@ -34,9 +40,13 @@ def warm_up(engine: Engine) -> float:
 
 
 def measure_batching(engine: Engine, settings: Settings) -> tuple[BatchPolicy, float | None]:
-    """The batching policy, and in `auto` the measured share (time of a row in a batch by time of a row alone)."""
-    policy = BatchPolicy(settings.batching == "on", settings.batch_window_seconds, settings.batch_rows)
-    if settings.batching != "auto" or settings.batch_rows < 2 or engine.step_rows > 1:
+    """The batching policy, and in `auto` the measured share (time of a row in a batch by time of a row alone).
+
+    What decodes reads all its weights for every step, so rows that share one always pay.
+    """
+    on = settings.batching == "on" or (settings.batching == "auto" and engine.decodes)
+    policy = BatchPolicy(on, settings.batch_window_seconds, settings.batch_rows)
+    if settings.batching != "auto" or settings.batch_rows < 2 or engine.decodes:
         return policy, None
     lang = "en" if "en" in engine.languages else engine.languages[0]
     rows = min(4, settings.batch_rows)
@@ -58,7 +68,12 @@ def _speak_alone(engine: Engine, segment: Segment, options: SpeechOptions) -> in
     stream = engine.open(segment, options)
     samples = 0
     try:
-        while (chunk := stream.step()) is not None:
+        while True:
+            while not stream.ready:
+                engine.advance([stream])
+            chunk = stream.step()
+            if chunk is None:
+                break
             samples += len(chunk.samples)
             if chunk.is_last:
                 break

@@ -50,7 +50,8 @@ class Request:
             self.done = self.stopped = True
             return
         self.tokens.append(token)
-        self.done = len(self.tokens) >= most
+        if len(self.tokens) >= most:  # otherwise left as it is: another thread may give the request up meanwhile
+            self.done = True
 
     def _insists(self) -> bool:
         return self.insists_from is not None and len(self.tokens) >= self.insists_from
@@ -108,6 +109,11 @@ class DecodeLoop:
     def busy(self) -> bool:
         """Whether any request is not done."""
         return bool(self._waiting or self._active)
+
+    @property
+    def load(self) -> int:
+        """Requests that are not done."""
+        return sum(not request.done for request in (*self._waiting, *self._active))
 
     def step(self) -> list[Request]:
         """Advance every active request by one token and let waiting ones in.

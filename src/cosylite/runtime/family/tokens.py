@@ -105,11 +105,21 @@ class Decoder:
         """Let a request leave at the next step."""
         self._loop.cancel(request)
 
-    def step(self) -> None:
-        """Advance every active request by one token."""
+    @property
+    def busy(self) -> bool:
+        """Whether a step has something to do."""
+        return self._loop.busy
+
+    @property
+    def load(self) -> int:
+        """Requests that take part or wait for it."""
         with self._lock:
-            if self._loop.busy:
-                self._loop.step()
+            return self._loop.load
+
+    def step(self) -> int:
+        """Advance every active request by one token; returns how many there were."""
+        with self._lock:
+            return len(self._loop.step()) if self._loop.busy else 0
 
 
 class SegmentDraft:

@@ -11,7 +11,7 @@ from cosylite.serve.errors import ServeError
 from cosylite.serve.registry import OPENAI_MODELS, Deployment
 from cosylite.serve.routes.common import Caller, TheService, errors
 from cosylite.serve.service import Service
-from cosylite.serve.voices import OPENAI_VOICES, AddedVoice, listing
+from cosylite.serve.voices import OPENAI_VOICES, AddedVoice, listing, pick_voice
 
 router = APIRouter(tags=["catalogue"])
 
@@ -87,7 +87,10 @@ async def add_voice(
                 code="too_large",
                 param="audio_sample",
             )
-        voice = await asyncio.to_thread(service.voices.add, name, consent, ref_text, data, caller)
+        if pick_voice(deployment.ready, name) is not None:
+            raise ServeError(f"a voice named {name!r} exists", status=409, code="voice_exists", param="name")
+        learn = deployment.ready.learn
+        voice = await asyncio.to_thread(service.voices.add, name, consent, ref_text, data, caller, learn)
     return {"success": True, "voice": _added(voice)}
 
 
@@ -120,7 +123,8 @@ def _model(name: str, deployment: Deployment, limit: int) -> dict[str, Any]:
             "languages": list(engine.languages),
             "sample_rate": engine.sample_rate,
             "can_clone": engine.can_clone,
-            "can_instruct": engine.can_instruct,
+            "can_instruct": "instruct" in engine.modes,
+            "modes": list(engine.modes),
         }
     return entry | {"loaded": engine is not None, "formats": list(available_formats()), "max_characters": limit}
 

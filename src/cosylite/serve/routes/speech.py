@@ -61,6 +61,7 @@ async def speech(body: SpeechBody, request: Request, service: TheService, caller
                 speed=body.speed,
                 seed=body.seed,
                 instructions=body.instructions,
+                mode=body.mode,
                 ref_audio=body.ref_audio,
                 ref_text=body.ref_text,
             )
@@ -77,7 +78,7 @@ async def speech(body: SpeechBody, request: Request, service: TheService, caller
             )
             talk = await stack.enter_async_context(service.speak(deployment, order))
             headers = _headers(body.response_format, body.sample_rate or talk.sample_rate, talk)
-            if body.instructions and not deployment.ready.can_instruct:
+            if body.instructions and not deployment.ready.modes:
                 headers["X-Instructions"] = "ignored"
             if whole:
                 data, _, _ = await whole_file(talk, body.response_format, body.sample_rate)
@@ -131,6 +132,7 @@ async def _batch_item(service: Service, request: Request, body: BatchBody, item:
             speed=body.speed if item.speed is None else item.speed,
             seed=body.seed if item.seed is None else item.seed,
             instructions=item.instructions or body.instructions,
+            mode=item.mode or body.mode,
             ref_audio=body.ref_audio,
             ref_text=body.ref_text,
         )

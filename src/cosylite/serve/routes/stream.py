@@ -315,6 +315,7 @@ def _options(service: Service, deployment: Deployment, config: SessionConfig) ->
         speed=config.speed,
         seed=config.seed,
         instructions=config.instructions,
+        mode=config.mode,
         ref_audio=config.ref_audio,
         ref_text=config.ref_text,
     )

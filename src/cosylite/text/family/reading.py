@@ -63,10 +63,11 @@ class Reading:
     def segments_of_pieces(self, pieces: Iterable[str], feed: SentenceFeed) -> Iterator[TextSegment]:
         """Segments of text that arrives in pieces, as soon as they are complete."""
         for piece in pieces:
-            yield from self._segments(feed.push(piece))
-        yield from self._segments(feed.flush())
+            yield from self.segments_of(feed.push(piece))
+        yield from self.segments_of(feed.flush())
 
-    def _segments(self, parts: list[str]) -> Iterator[TextSegment]:
+    def segments_of(self, parts: Iterable[str]) -> Iterator[TextSegment]:
+        """Segments of normalised stretches of text; stretches without ids give none."""
         for part in parts:
             self._check_tags(part)
             segment = self.segment(part)
