@@ -24,6 +24,7 @@ COMMANDS = (
     "pull",
     "convert",
     "compress",
+    "tune",
     "info",
     "serve",
 )

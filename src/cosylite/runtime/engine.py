@@ -17,6 +17,7 @@ from cosylite.runtime.bundle import NANO_STAGES, load_bundle
 from cosylite.runtime.nano import NanoModel, Plan, Reading, Voicing, render_batch
 from cosylite.runtime.pipeline import Pipeline
 from cosylite.runtime.stream import WHOLE_FRAMES, ChunkSizes, Task, flow_stage, render_in_chunks, vocoder_stage
+from cosylite.runtime.tuning import remembered, tuned_model
 from cosylite.runtime.voices import VoiceChoice
 from cosylite.text.frontend import Frontend, symbol_sequence
 from cosylite.text.lexicon import Lexicon
@@ -129,7 +130,8 @@ class Engine:
         results: list[Array] = [np.zeros(0, np.float32)] * len(spoken)
         workers = min(len(spoken), self.model.flow.threads)
         model = self.model if workers <= 1 else self._worker_model()
-        limits = (CPU_ROWS, CPU_FRAMES) if self.model.flow.device == "cpu" else (DEVICE_ROWS, DEVICE_FRAMES)
+        on_processor = self.model.flow.device.startswith(("cpu", "openvino"))
+        limits = (CPU_ROWS, CPU_FRAMES) if on_processor else (DEVICE_ROWS, DEVICE_FRAMES)
         groups = _groups([plan.length for plan, _ in spoken], workers, *limits)
 
         def run(group: list[int]) -> None:
@@ -275,6 +277,11 @@ def load_engine(
             param="devices",
         )
     check_threads(threads)
-    model = NanoModel(load_bundle(bundle), device=device, devices=devices, threads=threads)
+    loaded = load_bundle(bundle)
+    setting = remembered(loaded) if device == "auto" and not devices and threads is None else None
+    if setting is None:
+        model = NanoModel(loaded, device=device, devices=devices, threads=threads)
+    else:
+        model = tuned_model(loaded, setting)
     frontend = Frontend(lexicon, default_han)
     return Engine(model, frontend, frontend.forgiving())

@@ -80,8 +80,9 @@ class NanoModel:
         devices: Mapping[str, str] | None = None,
         threads: int | None = None,
         counters: Counters | None = None,
+        times: Sequence[float] | None = None,
     ) -> None:
-        """Open the three graphs.
+        """Open the three graphs; `times` replaces the times of the flow.
 
         Raises:
             BundleError: a graph is damaged or does not have the shapes of a nano model.
@@ -104,7 +105,7 @@ class NanoModel:
         self.width = manifest.mel.bands + 2
         self.flow_state = _state_shape(self.flow)
         self.vocoder_state = _state_shape(self.vocoder)
-        self.times = np.array(manifest.flow.times, dtype=np.float32)
+        self.times = np.array(times or manifest.flow.times, dtype=np.float32)
         self.lookahead = manifest.vocoder.lookahead
         self._silence = np.array([*manifest.vocoder.pad, 0.0, -1.0], dtype=np.float32)
         self.guardian = Guardian(self.counters, self._silence)
@@ -112,7 +113,9 @@ class NanoModel:
     def single_threaded(self) -> "NanoModel":
         """The same model with one thread per call, for callers that run several calls at the same time."""
         devices = {stage.name: stage.device for stage in (self.text, self.flow, self.vocoder)}
-        return NanoModel(self.bundle, devices=devices, threads=1, counters=self.counters)
+        return NanoModel(
+            self.bundle, devices=devices, threads=1, counters=self.counters, times=[float(t) for t in self.times]
+        )
 
     def plan(self, readings: Sequence[Reading]) -> list[Plan]:
         """Durations and states of sentences, run together; equal to one by one."""

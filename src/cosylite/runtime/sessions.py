@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosylite.errors import BundleError, DeviceError
+from cosylite.runtime import cuda_graph, openvino_engine
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +21,15 @@ Feeds = Mapping[str, NDArray[Any]]
 PROVIDERS: dict[str, tuple[str, str]] = {
     "cpu": ("CPUExecutionProvider", "onnxruntime"),
     "cuda": ("CUDAExecutionProvider", "onnxruntime-gpu"),
+    "cuda-graph": ("CUDAExecutionProvider", "onnxruntime-gpu"),
+    "tensorrt": ("TensorrtExecutionProvider", "onnxruntime-gpu"),
     "rocm": ("MIGraphXExecutionProvider", "onnxruntime-migraphx"),
     "directml": ("DmlExecutionProvider", "onnxruntime-directml"),
-    "openvino": ("OpenVINOExecutionProvider", "onnxruntime-openvino"),
     "coreml": ("CoreMLExecutionProvider", "onnxruntime"),
 }
 """Device name: ONNX Runtime's provider, and the package that brings it."""
+DEVICES = (*PROVIDERS, *openvino_engine.PRECISIONS)
+"""Every device that can be asked for; those of OpenVINO are processors too, with another engine."""
 MAX_DEFAULT_THREADS = 4
 _MEMORY_WORDS = ("bad_alloc", "failed to allocate", "out of memory", "bfcarena")
 
@@ -66,12 +70,16 @@ def choose_device(device: str) -> str:
     offered = onnxruntime.get_available_providers()
     if device == "auto":
         return "cuda" if PROVIDERS["cuda"][0] in offered else "cpu"
-    if device not in PROVIDERS:
+    if device not in DEVICES:
         raise DeviceError(
-            f"unknown device {device!r}; choose one of auto, {', '.join(PROVIDERS)}",
+            f"unknown device {device!r}; choose one of auto, {', '.join(DEVICES)}",
             code="unknown_device",
             param="device",
         )
+    if device in openvino_engine.PRECISIONS:
+        if not openvino_engine.available():
+            raise openvino_engine.missing(device)
+        return device
     provider, package = PROVIDERS[device]
     if provider not in offered:
         raise DeviceError(
@@ -89,8 +97,22 @@ class Stage:
     A device other than the CPU that fails while running is replaced by the CPU for good, with a warning and a count.
     """
 
-    def __init__(self, name: str, path: Path, *, device: str, threads: int, counters: Counters) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        *,
+        device: str,
+        threads: int,
+        counters: Counters,
+        large: bool = False,
+        spin: bool = False,
+    ) -> None:
         """Load the graph.
+
+        Args:
+            large: keep the memory of intermediate values for the next call, as pays with megabytes of them.
+            spin: let threads wait for each other busily while the graph runs, as pays with many short nodes.
 
         Raises:
             BundleError: the file is no usable graph.
@@ -98,6 +120,7 @@ class Stage:
         """
         self.name, self.path = name, path
         self.device, self.threads = device, threads
+        self._large, self._spin = large, spin
         self._counters = counters
         self._lock = threading.Lock()
         self._session = self._open(device)
@@ -153,18 +176,22 @@ class Stage:
             self.device = "cpu"
 
     def _open(self, device: str) -> Any:
+        if device in openvino_engine.PRECISIONS:
+            return openvino_engine.OpenVinoSession(self.path, device, self.threads)
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 4
-        options.enable_mem_pattern = False  # every call has other lengths
-        options.enable_cpu_mem_arena = False  # as fast without, and it never gives memory back
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # stages share the processors
-        providers = [PROVIDERS[device][0]]
+        options.enable_mem_pattern = self._large  # small graphs get other lengths with every call
+        options.enable_cpu_mem_arena = self._large  # small graphs are as fast without, and it never gives memory back
+        # stages share the processors, so nothing may spin between runs
+        options.add_session_config_entry("session.intra_op.allow_spinning", str(int(self._spin)))
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         try:
-            return onnxruntime.InferenceSession(self.path, options, providers=providers)
+            session = onnxruntime.InferenceSession(self.path, options, providers=_providers(device))
+            return cuda_graph.ReplaySession(session) if device == "cuda-graph" else session
         except _ort_errors() as error:
             if _is_memory(error):
                 raise DeviceError(
@@ -199,6 +226,14 @@ def _run_bound(
         binding.bind_ortvalue_output(target, shared)
     session.run_with_iobinding(binding)
     return [value.numpy() for value in binding.get_outputs()[: len(outputs)]]
+
+
+def _providers(device: str) -> list[Any]:
+    """Providers in the order in which they are asked for a node."""
+    provider = PROVIDERS[device][0]
+    if device == "cuda-graph":
+        return [(provider, {"enable_cuda_graph": "1"})]
+    return [provider, PROVIDERS["cuda"][0]] if device == "tensorrt" else [provider]
 
 
 def _ort_errors() -> tuple[type[Exception], ...]:

@@ -88,6 +88,7 @@ def remove_guidance(
         return {"guidance": F.mse_loss(guided(student.estimator, x, time, given, 0.0, False), wanted)}
 
     trained = train("guidance removal", student, losses, how.training, folder / "guidance.pt", seed=seed)
+    trained.requires_grad_(False)
     trained.config = dataclasses.replace(flow.config, guidance=0.0)
     return with_model(checkpoint, flow=trained)
 
@@ -131,14 +132,15 @@ def fine_tune(
             param="fake",
         )
     student = with_model(checkpoint)
-    parts: dict[str, nn.Module] = {"lm": student.model.lm, "flow": student.model.flow}
-    names = {part: {n: f"{part}.{n}" for n in trainable_layers(model)} for part, model in parts.items()}
+    names = {part: {n: f"{part}.{n}" for n in trainable_layers(getattr(student.model, part))} for part in PARTS}
     chosen = pick([n for part in names.values() for n in part.values()], how.layers)
-    for number, (part, model) in enumerate(parts.items()):
+    for number, part in enumerate(PARTS):
+        model: nn.Module = getattr(student.model, part)
         mine = sorted(chosen & set(names[part].values()))
         if not mine:
             continue
         insert(model, mine, how.weights, how.activations, {}, names[part])
+        model.requires_grad_(True)
         losses = _lm_losses if part == "lm" else _flow_losses
         trained = train(
             f"qat {part}",
@@ -149,6 +151,7 @@ def fine_tune(
             seed=seed + number,
         )
         remove(trained)
+        trained.requires_grad_(False)
         student = with_model(student, **{part: trained})
     return student
 

@@ -68,10 +68,10 @@ def compress_nano(
         raise wrong("guidance and family_precision are for models of the CosyVoice family; nano has no guidance")
     source = load_nano(model, work)
     _check_layers(recipe, source)
-    job = _job(recipe, source, data, work, report)
+    job = job_of(recipe, source, data, work, report)
     if any(rule.method == "static" for rule in recipe.quantise) and not job.readings:
         raise no_data()
-    graphs_at, learned = _changed(job)
+    graphs_at, learned = changed_float(job)
     bundle = load_bundle(graphs_at)
     graphs = read_graphs(graphs_at)
     plan = ptq.Plan({})
@@ -101,7 +101,8 @@ def _check_layers(recipe: Recipe, source: NanoSource) -> None:
         )
 
 
-def _job(recipe: Recipe, source: NanoSource, data: Path | None, work: Path, report: Report) -> Job:
+def job_of(recipe: Recipe, source: NanoSource, data: Path | None, work: Path, report: Report) -> Job:
+    """A recipe with its data, and the folder of its training."""
     given = ""
     if data is None:
         readings, examples = source.readings(), source.examples
@@ -117,7 +118,7 @@ def _job(recipe: Recipe, source: NanoSource, data: Path | None, work: Path, repo
     return Job(recipe, source, readings, examples, folder, report)
 
 
-def _changed(job: Job) -> tuple[Path, dict[str, Range]]:
+def changed_float(job: Job) -> tuple[Path, dict[str, Range]]:
     """A float bundle of the networks after everything but rounding, and learned levels by layer."""
     recipe, networks = job.recipe, job.source.networks
     if networks is None or not (recipe.trains or recipe.prune or recipe.sparse):

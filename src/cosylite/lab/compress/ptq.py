@@ -76,7 +76,8 @@ def _apply(name: str, graph: onnx.ModelProto, plan: Plan) -> onnx.ModelProto:
         graph = quantise_static(graph, _ranges(name, graph, layers, plan), uses("static"))
     if "dynamic" in wanted:
         dynamic = uses("dynamic")
-        graph = quantise(graph, keep=lambda matrix: not dynamic(matrix))
+        standard = all(o.domain in ("", "ai.onnx") for o in graph.opset_import)
+        graph = quantise(graph, keep=lambda matrix: not dynamic(matrix), check=standard)
     return graph
 
 

@@ -106,8 +106,14 @@ def _shared(graph: onnx.GraphProto) -> None:
         graph.initializer.append(numpy_helper.from_array(array, name))
 
 
-def quantise(model: onnx.ModelProto, keep: Callable[[Matrix], bool] = lambda _: False) -> onnx.ModelProto:
-    """A copy of `model` with every constant product in int8, except those that `keep` picks."""
+def quantise(
+    model: onnx.ModelProto, keep: Callable[[Matrix], bool] = lambda _: False, *, check: bool = True
+) -> onnx.ModelProto:
+    """A copy of `model` with every constant product in int8, except those that `keep` picks.
+
+    Args:
+        check: let `onnx` check the result; it does not know the operators that ONNX Runtime adds to the standard ones.
+    """
     result = onnx.ModelProto()
     result.CopyFrom(model)
     graph = result.graph
@@ -122,5 +128,6 @@ def quantise(model: onnx.ModelProto, keep: Callable[[Matrix], bool] = lambda _: 
     kept = [i for i in graph.initializer if i.name in used]
     del graph.initializer[:]
     graph.initializer.extend(kept)
-    onnx.checker.check_model(result)
+    if check:
+        onnx.checker.check_model(result)
     return result
