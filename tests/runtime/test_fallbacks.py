@@ -85,13 +85,57 @@ def test_values_that_are_no_numbers_never_reach_the_listener(own_tts: TTS, stage
     class Poisoned:
         def run(self, outputs: object, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
             result = session.run(outputs, feeds)
-            result[0][:, 2] = np.nan
+            result[0][:, 2:3] = np.nan
             return result
 
     target._session = Poisoned()
     speech = own_tts.say("hello there")
     assert np.isfinite(speech.samples).all() and np.abs(speech.samples).max() <= 1.0
     assert {"features_repaired", "spectrum_repaired"} & set(own_tts.engine.model.counters.as_dict())
+
+
+class Unlucky:
+    """A flow that makes nonsense of some noise: where the first number of a frame is large."""
+
+    def __init__(self, session: object, limit: float, nonsense: float) -> None:
+        self.session, self.limit, self.nonsense = session, limit, nonsense
+
+    def run(self, outputs: object, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+        result = self.session.run(outputs, feeds)
+        if feeds["time"][0] == 0:
+            result[0][feeds["x"][:, :, 0] > self.limit] = self.nonsense
+        return result
+
+
+@pytest.mark.parametrize("nonsense", [np.nan, 1e6])
+def test_bad_frames_are_drawn_again_alike_at_any_chunking(own_tts: TTS, tts: TTS, nonsense: float) -> None:
+    text = "hello there, my good old friend"
+    flow = own_tts.engine.model.flow
+    flow._session = Unlucky(flow._session, 2.2, nonsense)
+    counters = own_tts.engine.model.counters
+    whole = own_tts.say(text).samples
+    drawn = counters.as_dict()
+    assert 0 < drawn["features_resampled"] <= 4
+    assert not {"features_repaired", "features_limited"} & set(drawn)
+    assert np.abs(whole - tts.say(text).samples).max() > 1e-3
+    for frames in (1, 7, 50):
+        chunks = [chunk.samples for chunk in own_tts.stream(text, chunk_frames=frames)]
+        np.testing.assert_allclose(np.concatenate(chunks), whole, atol=1e-4)
+    for speech in own_tts.say_many([text, "good bye", text]):
+        if len(speech.samples) == len(whole):
+            np.testing.assert_allclose(speech.samples, whole, atol=1e-4)
+    assert counters.as_dict()["features_resampled"] > 4 * drawn["features_resampled"]
+
+
+def test_bad_frames_that_stay_bad_are_repaired_after_a_few_attempts(own_tts: TTS) -> None:
+    flow = own_tts.engine.model.flow
+    flow._session = Unlucky(flow._session, -100.0, np.nan)
+    whole = own_tts.say("hello there").samples
+    counts = own_tts.engine.model.counters.as_dict()
+    assert counts["features_resampled"] == 4 and counts["features_repaired"] > 10
+    assert np.isfinite(whole).all()
+    streamed = [chunk.samples for chunk in own_tts.stream("hello there", chunk_frames=3)]
+    np.testing.assert_allclose(np.concatenate(streamed), whole, atol=1e-4)
 
 
 def test_mad_durations_are_limited(own_tts: TTS) -> None:

@@ -1,8 +1,9 @@
-"""Watches what the graphs give, repairs what can be repaired frame by frame, and counts what it did.
+"""Watches what the graphs give, draws again or repairs what is wrong, and counts what it did.
 
-Every repair looks at single frames or samples, so it does not depend on how a sentence is cut into chunks.
+Every decision looks at single frames or samples, so it does not depend on how a sentence is cut into chunks.
 
-Counted: `durations_repaired`, `features_repaired` (frames not finite), `features_limited` (frames far outside what
+Counted: `features_resampled` (times that the rest of a sentence was drawn again from a bad frame on),
+`durations_repaired`, `features_repaired` (frames not finite), `features_limited` (frames far outside what
 speech looks like), `spectrum_repaired` (frames not finite), `chunks_halved` (memory), `samples_limited` (clipping),
 `silent_words` (sounds without audible energy for 1.5 seconds).
 """
@@ -21,6 +22,8 @@ Array = NDArray[np.float32]
 
 FEATURE_LIMIT = 8.0
 """Standard deviations; speech stays within 5."""
+MOST_ATTEMPTS = 4
+"""Times that the rest of one sentence is drawn again; after that bad frames are repaired only."""
 SPECTRUM_ENERGY_LIMIT = 1e8
 """Sum of squares of a frame; full scale is some 1e5."""
 AUDIBLE = 10.0 ** (-55 / 20)
@@ -37,6 +40,15 @@ class Guardian:
     def saw_durations(self, repaired: int) -> None:
         """Count durations that had to be repaired."""
         self._count("durations_repaired", repaired)
+
+    def first_bad(self, features: Array) -> int | None:
+        """Index of the first frame that is not finite or far outside what speech looks like."""
+        bad = np.flatnonzero(~(np.abs(features) <= FEATURE_LIMIT).all(axis=1))  # also true for NaN
+        return int(bad[0]) if len(bad) else None
+
+    def resampled(self) -> None:
+        """Count that the rest of a sentence is drawn again."""
+        self._count("features_resampled", 1)
 
     def checked_features(self, features: Array) -> Array:
         """Features (n, 82) with frames that are not finite silenced and extreme values limited."""

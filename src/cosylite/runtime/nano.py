@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cosylite.errors import BundleError
 from cosylite.runtime.bundle import Bundle
 from cosylite.runtime.durations import Conditioning, Ints, is_letter, repair_durations, whole_frames
-from cosylite.runtime.guardian import Guardian
+from cosylite.runtime.guardian import MOST_ATTEMPTS, Guardian
 from cosylite.runtime.noise import normal_frames
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
 from cosylite.runtime.source import Excitation, silent_frames
@@ -178,11 +178,16 @@ class NanoModel:
 
 
 class FlowStream:
-    """One sentence on its way from noise to features, any number of frames at a time."""
+    """One sentence on its way from noise to features, any number of frames at a time.
+
+    Where a frame is bad, it and all later ones are drawn again from other noise. The frames before it were good and
+    stay, so that the result depends on the frames alone, never on how they were pushed.
+    """
 
     def __init__(self, model: NanoModel, plan: Plan, voicing: Voicing) -> None:
         self._model, self._plan, self._voicing = model, plan, voicing
         self._states = [np.zeros((1, *model.flow_state), np.float32) for _ in model.times[1:]]
+        self._attempt = 0
         self.done = 0
         """Frames given out."""
 
@@ -202,6 +207,12 @@ class FlowStream:
             self._model.guardian.halved(count)
             half = count // 2
             return np.concatenate([self.push(half, halt), self.push(count - half, halt)])
+        bad = self._model.guardian.first_bad(features) if self._attempt < MOST_ATTEMPTS else None
+        if bad is not None:
+            good = self.push(bad, halt)
+            self._attempt += 1
+            self._model.guardian.resampled()
+            return np.concatenate([good, self.push(count - bad, halt)])
         self._states = states
         self.done += count
         return self._model.guardian.checked_features(features)
@@ -210,7 +221,7 @@ class FlowStream:
         model, rows = self._model, slice(self.done, self.done + count)
         index = self._plan.conditioning.index[rows]
         cond, position = self._plan.states[index][None], self._plan.conditioning.position[rows][None]
-        x = _noise(model, self.done, count, self._voicing)[None]
+        x = _noise(model, self.done, count, self._voicing, self._attempt)[None]
         states = []
         for step, state in enumerate(self._states):
             halt()
@@ -275,6 +286,9 @@ class VocoderStream:
 def render_batch(model: NanoModel, plans: Sequence[Plan], voicings: Sequence[Voicing]) -> list[Array]:
     """Samples of whole sentences, run together as rows; equal to streaming each."""
     features = _flow_batch(model, plans, voicings)
+    for row, plan, voicing in zip(features, plans, voicings, strict=True):
+        if model.guardian.first_bad(row[: plan.length]) is not None:  # rare: the sentence goes its own way
+            row[: plan.length] = FlowStream(model, plan, voicing).push(plan.length)
     return _vocode_batch(model, features, [plan.length for plan in plans], [voicing.seed for voicing in voicings])
 
 
@@ -294,9 +308,10 @@ def _flow_batch(model: NanoModel, plans: Sequence[Plan], voicings: Sequence[Voic
     return x
 
 
-def _noise(model: NanoModel, start: int, count: int, voicing: Voicing) -> Array:
+def _noise(model: NanoModel, start: int, count: int, voicing: Voicing, attempt: int = 0) -> Array:
     """What the flow starts from, (count, 82)."""
-    return normal_frames(start, count, model.width, seed=voicing.seed) * np.float32(voicing.noise_scale)
+    drawn = normal_frames(start, count, model.width, seed=voicing.seed, attempt=attempt)
+    return drawn * np.float32(voicing.noise_scale)
 
 
 def _vocode_batch(model: NanoModel, features: Array, lengths: Sequence[int], seeds: Sequence[int]) -> list[Array]:
