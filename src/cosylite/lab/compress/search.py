@@ -123,9 +123,7 @@ class Search:
             study_name="cosylite",
             storage=JournalStorage(JournalFileBackend(str(self.folder / "trials.log"))),
             directions=["minimize", "minimize", "minimize"],
-            sampler=optuna.samplers.TPESampler(
-                seed=self.settings.seed, multivariate=True, group=False, warn_independent_sampling=False
-            ),
+            sampler=optuna.samplers.TPESampler(seed=self.settings.seed),
             load_if_exists=True,
         )
         if not study.trials:
