@@ -109,6 +109,22 @@ class TTS:
             )
         return self.speaker
 
+    def blend(self, shares: Mapping[str, float]) -> str:
+        """A voice between several of nano's: ``tts.say(text, voice=tts.blend({"af_heart": 0.6, "jf_alpha": 0.4}))``.
+
+        Returns:
+            The blend's name, ``af_heart:0.6+jf_alpha:0.4``, which works wherever a voice of this bundle is named.
+
+        Raises:
+            InputError: an unknown voice, or a share that is not above 0.
+            BundleError: the bundle is of another family.
+        """
+        from cosylite.runtime.voices import blend_name, named_voice
+
+        name = blend_name(shares)
+        named_voice(self.engine.model.bundle.manifest.voices, name)
+        return name
+
     def add_voice(self, name: str, audio: "Source", text: str = "") -> Voice:
         """Make a voice from a recording of somebody, with their consent; it is kept for all bundles of the family.
 

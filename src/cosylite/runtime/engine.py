@@ -203,7 +203,7 @@ class Engine:
         spoken = [sentence for sentence in sentences if sentence.words]
         symbols = [_symbols(sentence) for sentence in spoken]
         readings = [
-            Reading("".join(symbol for symbol, _ in pairs), choice.row(sentence), options.speed * sentence.rate)
+            Reading("".join(symbol for symbol, _ in pairs), choice.voice(sentence).mix, options.speed * sentence.rate)
             for sentence, pairs in zip(spoken, symbols, strict=True)
         ]
         plans = self.model.plan(readings) if readings else []

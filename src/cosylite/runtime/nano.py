@@ -20,6 +20,7 @@ from cosylite.runtime.noise import normal_frames
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
 from cosylite.runtime.source import Excitation, silent_frames
 from cosylite.runtime.stft import BINS, FRAME, IstftStream
+from cosylite.runtime.voices import Mix
 
 Array = NDArray[np.float32]
 Halt = Callable[[], None]
@@ -50,10 +51,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence for the text stage: symbols, the row of the voice, and the speaking rate."""
+    """A sentence for the text stage: symbols, the row of the voice or a mix of rows, and the speaking rate."""
 
     symbols: str
-    voice: int
+    voice: int | Mix
     speed: float = 1.0
 
 
@@ -123,7 +124,7 @@ class NanoModel:
         tokens = np.zeros((len(readings), lengths.max()), dtype=np.int64)
         for row, reading in zip(tokens, readings, strict=True):
             row[: len(reading.symbols)] = [self._id(symbol) for symbol in reading.symbols]
-        feeds = {"tokens": tokens, "lengths": lengths, "voice": self._voices[[r.voice for r in readings]]}
+        feeds = {"tokens": tokens, "lengths": lengths, "voice": np.stack([self._voice(r.voice) for r in readings])}
         try:
             durations, states = self.text.run(("durations", "states"), feeds)
         except MemoryError:
@@ -134,6 +135,13 @@ class NanoModel:
             self._plan(reading, durations[i, :n], states[i, :n])
             for i, (reading, n) in enumerate(zip(readings, lengths, strict=True))
         ]
+
+    def _voice(self, voice: int | Mix) -> Array:
+        """Vector (D,) of a voice or a mix."""
+        mix = ((voice, 1.0),) if isinstance(voice, int) else voice
+        shares = np.array([share for _, share in mix], np.float32)
+        vector: Array = shares @ self._voices[[row for row, _ in mix]]
+        return vector
 
     def _id(self, symbol: str) -> int:
         try:

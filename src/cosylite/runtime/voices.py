@@ -1,16 +1,89 @@
-"""Which voice speaks a text."""
+"""Which voice speaks a text: one of the bundle's, or a blend of several."""
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from cosylite.errors import InputError
-from cosylite.runtime.bundle import NanoManifest, VoiceSpec
+from cosylite.runtime.bundle import NanoManifest, VoiceSpec, VoicesSpec
 from cosylite.text.spans import split_languages
 from cosylite.text.types import Sentence
 
 LOOKED_AT = 2000
 """Characters of a text that decide whether it is mixed."""
 _MARKUP = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+
+Mix = tuple[tuple[int, float], ...]
+"""Rows of the voice table, each with its share; the shares sum to 1."""
+
+
+@dataclass(frozen=True)
+class ChosenVoice:
+    """A voice or a blend, with the languages that every part of it reads well."""
+
+    name: str
+    languages: tuple[str, ...]
+    mix: Mix
+
+
+def _alone(spec: VoiceSpec) -> ChosenVoice:
+    return ChosenVoice(spec.name, spec.languages, ((spec.row, 1.0),))
+
+
+def blend_name(shares: Mapping[str, float]) -> str:
+    """The name under which a blend is asked for: ``a:0.6+b:0.4``, shares brought to a sum of 1.
+
+    Raises:
+        InputError: no share, one that is not above 0, or a name with ``+`` or ``:``.
+    """
+    total = 0.0
+    for name, share in shares.items():
+        number = isinstance(share, (int, float)) and not isinstance(share, bool) and math.isfinite(share)
+        if not number or share <= 0:
+            raise _bad_blend(f"the share of {name!r} must be a number above 0, not {share!r}")
+        if not isinstance(name, str) or not name or "+" in name or ":" in name:
+            raise _bad_blend(f"{name!r} cannot be part of a blend")
+        total += share
+    if not total:
+        raise _bad_blend("a blend needs at least one voice")
+    return "+".join(f"{name}:{share / total:.4g}" for name, share in shares.items())
+
+
+def _bad_blend(reason: str) -> InputError:
+    return InputError(f"{reason}; blends are written a:0.6+b:0.4", code="invalid_blend", param="voice")
+
+
+def named_voice(voices: VoicesSpec, name: str) -> ChosenVoice:
+    """The voice or blend called `name`.
+
+    Raises:
+        InputError: no such voice (the message lists the voices), or a blend that cannot be read.
+    """
+    known = {spec.name: spec for spec in voices.list}
+    if name in known:
+        return _alone(known[name])
+    parts = [part.partition(":") for part in name.split("+")] if "+" in name or ":" in name else []
+    for part in [voice.strip() for voice, _, _ in parts] or [name]:
+        if part not in known:
+            raise InputError(
+                f"unknown voice {part!r}; voices of this bundle: {', '.join(known)}",
+                code="unknown_voice",
+                param="voice",
+            )
+    shares: dict[str, float] = {}
+    for voice, colon, share in parts:
+        try:
+            value = float(share) if colon else 1.0
+        except ValueError:
+            raise _bad_blend(f"{share!r} is not a number") from None
+        if not 0 < value < math.inf:
+            raise _bad_blend(f"the share of {voice.strip()!r} must be a number above 0, not {share.strip()}")
+        shares[voice.strip()] = shares.get(voice.strip(), 0.0) + value
+    total = sum(shares.values())
+    reads = [set(known[voice].languages) for voice in shares]
+    languages = tuple(lang for lang in known[next(iter(shares))].languages if all(lang in r for r in reads))
+    return ChosenVoice(name, languages, tuple((known[voice].row, share / total) for voice, share in shares.items()))
 
 
 def languages_of(text: str) -> frozenset[str]:
@@ -40,24 +113,20 @@ class VoiceChoice:
         """`text`: the whole text, if it is known; else its first sentence decides.
 
         Raises:
-            InputError: no such voice; the message lists the voices.
+            InputError: no such voice (the message lists the voices), or a blend that cannot be read.
         """
-        self._voices = {spec.name: spec for spec in manifest.voices.list}
+        self._listed = manifest.voices
         self._defaults = manifest.voices.default
         self._fixed = voice is not None
-        self._chosen: VoiceSpec | None = None
+        self._chosen: ChosenVoice | None = None
         if voice is not None:
-            self._chosen = self._named(voice)
+            self._chosen = named_voice(self._listed, voice)
         elif lang != "auto" and lang in self._defaults:
-            self._chosen = self._voices[self._defaults[lang]]
+            self._chosen = named_voice(self._listed, self._defaults[lang])
         elif text is not None:
             self._chosen = self._default(languages_of(text))
 
-    def row(self, sentence: Sentence) -> int:
-        """Row of the voice table for a sentence."""
-        return self.voice(sentence).row
-
-    def voice(self, sentence: Sentence) -> VoiceSpec:
+    def voice(self, sentence: Sentence) -> ChosenVoice:
         """The voice for a sentence."""
         languages = languages_of_sentence(sentence)
         if self._chosen is None:
@@ -66,17 +135,7 @@ class VoiceChoice:
             return self._chosen
         return self._default(languages)
 
-    def _default(self, languages: Iterable[str]) -> VoiceSpec:
+    def _default(self, languages: Iterable[str]) -> ChosenVoice:
         names = list(languages)
         key = names[0] if len(names) == 1 and names[0] in self._defaults else "mixed"
-        return self._voices[self._defaults[key]]
-
-    def _named(self, name: str) -> VoiceSpec:
-        try:
-            return self._voices[name]
-        except KeyError:
-            raise InputError(
-                f"unknown voice {name!r}; voices of this bundle: {', '.join(self._voices)}",
-                code="unknown_voice",
-                param="voice",
-            ) from None
+        return named_voice(self._listed, self._defaults[key])
