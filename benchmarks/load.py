@@ -5,7 +5,8 @@
 Clients ask one after the other for a mix of short and long texts, a quarter of them repeated (so cached), as streamed
 PCM. Columns: requests per second, time to the first audio byte, seconds of computing per second of audio (wall time),
 audio seconds made per second, processor share of all cores used by the server, its memory. Then: one cached answer,
-the engine's own first chunk against the server's first byte, and batching forced on and off for whole files.
+the engine's own first chunk against the server's first byte, and batching forced on and off for whole files. Of models
+that decode (CosyVoice) also: rows per decoding step and speech tokens per second.
 """
 
 import argparse
@@ -63,23 +64,28 @@ async def clients(server: Server, count: int, seconds: float, seed: int, whole: 
             first.append(1000 * answer.first)
             audio += len(answer.body) / 2 / RATE
 
-    rows, runs = await batches(server)
+    before = await counts(server)
     started, used = time.perf_counter(), server.processor_seconds()
     await asyncio.gather(*(client() for _ in range(count)))
     wall = time.perf_counter() - started
-    after_rows, after_runs = await batches(server)
+    rows, runs, shared, steps, tokens = (b - a for a, b in zip(before, await counts(server), strict=True))
     share = (server.processor_seconds() - used) / wall / (os.cpu_count() or 1)
     return {
         "requests_per_s": len(first) / wall, "ttfa_ms_p50": percentile(first, 50), "ttfa_ms_p95": percentile(first, 95),
         "ttfa_ms_p99": percentile(first, 99), "rtf": wall / audio, "audio_s_per_s": audio / wall,
         "peak_rss_mb": server.rss_mb(), "processor_share": share, "requests": len(first), "failed": failed,
-        "mean_batch": (after_rows - rows) / max(after_runs - runs, 1),
+        "mean_batch": rows / max(runs, 1),
+        "decode_rows": shared / steps if steps else None, "tokens_per_s": tokens / wall if steps else None,
     }  # fmt: skip
 
 
-async def batches(server: Server) -> tuple[float, float]:
-    """Rows and runs so far."""
-    return await server.metric("cosylite_batch_size_sum"), await server.metric("cosylite_batch_size_count")
+async def counts(server: Server) -> list[float]:
+    """So far: rows and runs of sound, rows and steps of decoding, tokens."""
+    size, decode = "cosylite_batch_size", 'stage="decode"'
+    shared = [await server.metric(f"{size}_sum", decode), await server.metric(f"{size}_count", decode)]
+    everything = [await server.metric(f"{size}_sum"), await server.metric(f"{size}_count")]
+    whole = [total - part for total, part in zip(everything, shared, strict=True)]
+    return [*whole, *shared, await server.metric("cosylite_tokens_total")]
 
 
 def engine_first_chunk(args: argparse.Namespace) -> float:
@@ -90,8 +96,12 @@ def engine_first_chunk(args: argparse.Namespace) -> float:
         started = time.perf_counter()
         segment = next(iter(engine.segments(SHORT.format(n=number), "auto")))
         stream = engine.open(segment, SpeechOptions(segment.voice))
-        while (chunk := stream.step()) is not None and not len(chunk.samples):
-            continue
+        while True:
+            while not stream.ready:
+                engine.advance([stream])
+            chunk = stream.step()
+            if chunk is None or len(chunk.samples):
+                break
         times.append(1000 * (time.perf_counter() - started))
         stream.close()
     engine.close()

@@ -28,10 +28,10 @@ async def send(socket: ClientConnection, kind: str, **fields: Any) -> None:
     await socket.send(json.dumps({"type": kind, **fields}))
 
 
-async def receive(socket: ClientConnection, kind: str) -> tuple[list[dict[str, Any]], bytes]:
+async def receive(socket: ClientConnection, kind: str, seconds: float = 5.0) -> tuple[list[dict[str, Any]], bytes]:
     """Messages up to and with the first of a kind, and the binary frames between them."""
     messages, audio = [], b""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(seconds):
         while True:
             frame = await socket.recv()
             if isinstance(frame, bytes):

@@ -10,13 +10,14 @@ import base64
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from cosylite.audio.values import WordTiming
+from cosylite.audio.values import SentenceTiming, WordTiming
 from cosylite.errors import CosyliteError
 from cosylite.serve.encoding import Encoding, encode, open_encoding
 from cosylite.serve.errors import body_of
@@ -109,6 +110,9 @@ async def sse_parts(speech: Speech, encoding: Encoding, characters: int, timesta
     """Server-sent events in OpenAI's form; a failure is the event `speech.audio.error`."""
     try:
         async for spoken in speech:
+            if timestamps and spoken.begins:
+                sentence = {"text": spoken.segment.text, "start": round(spoken.start, 3)}
+                yield _event({"type": "speech.audio.sentence", **sentence})
             if timestamps and spoken.words:
                 yield _event({"type": "speech.audio.words", "words": word_list(spoken.words)})
             data = await encode(encoding, spoken.pcm)
@@ -126,8 +130,8 @@ async def sse_parts(speech: Speech, encoding: Encoding, characters: int, timesta
     yield _event({"type": "speech.audio.done", "usage": usage})
 
 
-def word_list(words: tuple[WordTiming, ...]) -> list[dict[str, object]]:
-    """Word times as JSON values."""
+def word_list(words: Sequence[WordTiming | SentenceTiming]) -> list[dict[str, object]]:
+    """Times of words or sentences as JSON values."""
     return [{"text": word.text, "start": round(word.start, 3), "end": round(word.end, 3)} for word in words]
 
 
@@ -139,17 +143,37 @@ def _event(value: Mapping[str, object]) -> bytes:
     return b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-async def whole_file(speech: Speech, format: str, sample_rate: int | None) -> tuple[bytes, list[WordTiming], int]:
-    """The complete file with exact lengths, all word times, and the rate of the audio."""
+@dataclass
+class WholeFile:
+    """A complete file with exact lengths, the rate of its audio, and when words and sentences are heard."""
+
+    data: bytes
+    sample_rate: int
+    words: list[WordTiming]
+    sentences: list[SentenceTiming]
+
+    def times(self) -> dict[str, list[dict[str, object]]]:
+        """As fields of an answer. Models that do not know words have sentences only."""
+        return {"words": word_list(self.words), "sentences": word_list(self.sentences)}
+
+
+async def whole_file(speech: Speech, format: str, sample_rate: int | None) -> WholeFile:
+    """Speak to the end."""
     rate = sample_rate or speech.sample_rate
     encoding = open_encoding(format, speech.sample_rate, rate, whole=True)
-    words: list[WordTiming] = []
-    parts = []
+    made = WholeFile(b"", rate, [], [])
+    parts, begun = [], -1
     async for spoken in speech:
-        words += spoken.words
+        made.words += spoken.words
         parts.append(spoken.pcm)
-    data = await asyncio.to_thread(encoding.encode_all, parts)
-    return data, words, rate
+        if spoken.begins:
+            begun = spoken.segment_index
+            made.sentences.append(SentenceTiming(spoken.segment.text, spoken.start, spoken.start))
+        if spoken.segment_index == begun:
+            end = spoken.start + len(spoken.pcm) / spoken.sample_rate
+            made.sentences[-1] = replace(made.sentences[-1], end=end)
+    made.data = await asyncio.to_thread(encoding.encode_all, parts)
+    return made
 
 
 @contextlib.asynccontextmanager

@@ -138,6 +138,11 @@ class FamilyServeEngine:
         run = self._runtime.open(segment, spoken, given=given, whole=whole)
         return FamilyStream(run, Finisher(spoken, self.sample_rate, self._runtime.guardian), self.sample_rate)
 
+    def leave(self) -> None:
+        """A segment was closed. Where it was the last one, nobody else would clear the decoding loop of it."""
+        if not self._runtime.decoder.load:
+            self._runtime.decoder.step()
+
     def _whole(self, stream: "_Stream", streams: Sequence[SegmentStream]) -> AudioChunk:
         parts: list[AudioChunk] = []
         while not (parts and parts[-1].is_last):
@@ -231,6 +236,7 @@ class _Stream:
         """Leave the decoding loop at its next step."""
         if self._stream is not None:
             self._stream.close()
+            self._engine.leave()
 
 
 class _Feed:

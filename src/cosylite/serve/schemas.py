@@ -106,8 +106,8 @@ class ErrorBody(BaseModel):
     error: ErrorDetail
 
 
-class WordTime(BaseModel):
-    """A word of the text and the seconds between which it is heard."""
+class SpokenTime(BaseModel):
+    """A word or sentence of the text and the seconds between which it is heard."""
 
     text: str
     start: float
@@ -121,7 +121,8 @@ class SimpleAnswer(BaseModel):
     format: Format
     sample_rate: int
     duration: float
-    words: list[WordTime] | None = None
+    words: list[SpokenTime] | None = None
+    sentences: list[SpokenTime] | None = None
 
 
 class AliasBody(BaseModel):

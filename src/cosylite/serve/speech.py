@@ -47,13 +47,18 @@ class Order:
 
 @dataclass(frozen=True)
 class Spoken:
-    """Audio of a request: words carry times from the start of the request."""
+    """Audio of a request: all times are seconds from the start of the request.
+
+    `begins`: it is the first of its segment, apart from the silence before that.
+    """
 
     pcm: Pcm
     sample_rate: int
     segment: Segment
     segment_index: int
     words: tuple[WordTiming, ...] = ()
+    start: float = 0.0
+    begins: bool = False
 
 
 class _Buffer:
@@ -279,6 +284,7 @@ class Speech:
         offset = self.audio_seconds
         options = replace(self._order.options, voice=self._order.options.voice or segment.voice)
         pieces = self._parts.shop.pieces(self._deployment, segment, options, timing, self._order.store)
+        begins = True
         async with contextlib.aclosing(pieces) as source:
             async for piece, cached in source:
                 if self.first_audio_seconds == 0.0:
@@ -286,14 +292,19 @@ class Speech:
                     self.first_audio_seconds = now - self._started
                     self._parts.metrics.first_audio.labels(self._order.model).observe(now - self._started)
                 self.from_cache = self.from_cache and cached
-                await self._deliver(piece, segment, index, offset)
+                await self._deliver(piece, segment, index, offset, begins=begins)
+                begins = False
 
-    async def _deliver(self, piece: Piece, segment: Segment, index: int, offset: float = 0.0) -> None:
+    async def _deliver(
+        self, piece: Piece, segment: Segment, index: int, offset: float = 0.0, *, begins: bool = False
+    ) -> None:
         if self._buffer.full:
             async with self._parts.admission.parked():
                 await self._buffer.room()
+        words = tuple(replace(word, start=word.start + offset, end=word.end + offset) for word in piece.words)
+        start = self.audio_seconds
+        self._buffer.put(Spoken(piece.pcm, piece.sample_rate, segment, index, words, start, begins))
         self.audio_seconds += piece.seconds
-        self._buffer.put(_spoken(piece, segment, index, offset))
 
     def _timing(self, index: int) -> Timing:
         if self._order.whole:
@@ -326,8 +337,3 @@ class Speech:
             metrics.characters.labels(order.model).inc(len(order.text))
             if not self.from_cache and self.audio_seconds and order.segments is None:
                 metrics.real_time_factor.labels(order.model).observe(seconds / self.audio_seconds)
-
-
-def _spoken(piece: Piece, segment: Segment, index: int, offset: float) -> Spoken:
-    words = tuple(replace(word, start=word.start + offset, end=word.end + offset) for word in piece.words)
-    return Spoken(piece.pcm, piece.sample_rate, segment, index, words)

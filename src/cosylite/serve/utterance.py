@@ -34,7 +34,7 @@ class UtteranceWriter:
         rate: sample rate of the encoded audio.
         format: its name.
         as_json: audio as `audio.delta` messages with base64 instead of binary frames.
-        timestamps: send `audio.words`.
+        timestamps: send `audio.sentence` and `audio.words`.
     """
 
     def __init__(
@@ -68,6 +68,8 @@ class UtteranceWriter:
                     "audio.start", sentence_text=spoken.segment.text, format=self._format, sample_rate=self._rate
                 )
             )
+        if self._timestamps and spoken.begins:
+            messages.append(self._about("audio.sentence", start=round(spoken.start, 3)))
         if self._timestamps and spoken.words:
             messages.append(self._about("audio.words", words=word_list(spoken.words)))
         data = await encode(self._encoding, spoken.pcm)

@@ -13,6 +13,7 @@ TEXTS = {
     "ja": "お湯が沸いたので、お茶がもうすぐ入ります。",
     "ko": "물이 끓었으니 차가 곧 준비됩니다.",
 }
+GREETING = "你好。"
 PAYS = 0.85
 """A row in a batch must take at most this share of the time of a row alone."""
 ROUNDS = 3
@@ -21,19 +22,19 @@ ROUNDS = 3
 def warm_up(engine: Engine) -> float:
     """Speak one sentence in every language of the engine; returns the seconds it took.
 
-    One that decodes reads all languages with the same graphs and takes its time, so it speaks one; without a voice
+    One that decodes reads all languages with the same graphs and takes its time, so it greets once; without a voice
     there is nothing to speak with.
 
     Raises:
         BundleError: a sentence gave no audio.
     """
     started = time.monotonic()
-    languages = engine.languages
+    texts = {lang: TEXTS.get(lang, TEXTS["en"]) for lang in engine.languages}
     if engine.decodes:
-        languages = engine.languages[:1] if engine.voices else ()
-    for lang in languages:
+        texts = {"auto": GREETING} if engine.voices else {}
+    for lang, text in texts.items():
         options = SpeechOptions(voice="", lang=lang)
-        for segment in engine.segments(TEXTS.get(lang, TEXTS["en"]), lang):
+        for segment in engine.segments(text, lang):
             if not _speak_alone(engine, segment, options):
                 raise BundleError(f"the bundle {engine.name} made no audio while warming up", code="warm_up_failed")
     return time.monotonic() - started

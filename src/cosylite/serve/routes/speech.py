@@ -17,7 +17,6 @@ from cosylite.serve.answers import (
     sse_parts,
     watch_client,
     whole_file,
-    word_list,
 )
 from cosylite.serve.encoding import CONTENT_TYPES, check_format, open_encoding
 from cosylite.serve.errors import body_of
@@ -81,8 +80,8 @@ async def speech(body: SpeechBody, request: Request, service: TheService, caller
             if body.instructions and not deployment.ready.modes:
                 headers["X-Instructions"] = "ignored"
             if whole:
-                data, _, _ = await whole_file(talk, body.response_format, body.sample_rate)
-                return Response(data, headers=headers)
+                made = await whole_file(talk, body.response_format, body.sample_rate)
+                return Response(made.data, headers=headers)
         encoding = open_encoding(body.response_format, talk.sample_rate, body.sample_rate or talk.sample_rate)
         headers |= STREAM_HEADERS
         if events:
@@ -148,15 +147,15 @@ async def _batch_item(service: Service, request: Request, body: BatchBody, item:
             store=wants_store(request),
         )
         async with service.speak(deployment, order) as talk:
-            data, words, rate = await whole_file(talk, format, sample_rate)
+            made = await whole_file(talk, format, sample_rate)
     found: dict[str, Any] = {
-        "audio_data": base64.b64encode(data).decode(),
+        "audio_data": base64.b64encode(made.data).decode(),
         "media_type": CONTENT_TYPES[format],
-        "sample_rate": rate,
+        "sample_rate": made.sample_rate,
         "duration": round(talk.audio_seconds, 3),
     }
     if body.timestamps:
-        found["words"] = word_list(tuple(words))
+        found |= made.times()
     return found
 
 
@@ -185,18 +184,18 @@ async def simple(body: SimpleBody, request: Request, service: TheService, caller
             param="text",
         )
         async with service.speak(deployment, order) as talk:
-            data, words, rate = await whole_file(talk, body.format, None)
-    headers = _headers(body.format, rate, talk)
+            made = await whole_file(talk, body.format, None)
+    headers = _headers(body.format, made.sample_rate, talk)
     if "audio/" in request.headers.get("accept", ""):
-        return Response(data, headers=headers)
+        return Response(made.data, headers=headers)
     answer: dict[str, Any] = {
-        "audio": data.hex(),
+        "audio": made.data.hex(),
         "format": body.format,
-        "sample_rate": rate,
+        "sample_rate": made.sample_rate,
         "duration": round(talk.audio_seconds, 3),
     }
     if body.timestamps:
-        answer["words"] = word_list(tuple(words))
+        answer |= made.times()
     del headers["Content-Type"], headers["Content-Disposition"]
     return JSONResponse(answer, headers=headers)
 
