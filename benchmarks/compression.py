@@ -9,6 +9,7 @@ log-mels from the float model, with its durations and noise.
 """
 
 import argparse
+import dataclasses
 import hashlib
 import json
 import subprocess
@@ -21,6 +22,7 @@ from common import parser, report, row
 from compression_worker import VERSION
 from tqdm import tqdm
 
+from cosylite.errors import BundleError
 from cosylite.lab.compress import compress, read_recipe, set_threads
 from cosylite.lab.compress.measure import Reference, megabytes
 from cosylite.lab.compress.recipe import Recipe
@@ -116,8 +118,12 @@ class Rows:
         made_for = hashlib.sha256(f"{recipe}{self.source.digest}".encode()).hexdigest()
         mark = target.with_suffix(".made")
         if not target.is_dir() or not mark.is_file() or mark.read_text() != made_for:
-            relaxed = Recipe(**{**recipe.__dict__, "budget": None})  # the table shows what a budget would refuse
-            compress(self.args.model, relaxed, target, work=self.args.work, report=print)
+            relaxed = dataclasses.replace(recipe, budget=None)  # the table shows what a budget would refuse
+            try:
+                compress(self.args.model, relaxed, target, work=self.args.work, report=print)
+            except BundleError as error:
+                print(f"{name}: {error}", flush=True)
+                return None
             mark.write_text(made_for)
         return target, recipe
 

@@ -10,9 +10,9 @@ import torch
 
 from cosylite.errors import BundleError, InputError
 from cosylite.lab.checkpoints import Checkpoint, load_checkpoint
-from cosylite.lab.compress import compress, family
+from cosylite.lab.compress import compress, family, family_flow
 from cosylite.lab.compress.fake import FakeQuantLinear
-from cosylite.lab.compress.recipe import FakeQuantisation, GuidanceRemoval, Training, parse_recipe
+from cosylite.lab.compress.recipe import FakeQuantisation, FewSteps, GuidanceRemoval, Training, parse_recipe
 from cosylite.lab.models.flow import guided
 from cosylite.runtime import load
 
@@ -37,36 +37,52 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def lessons(toy: Checkpoint) -> list[family.Lesson]:
+def lessons(toy: Checkpoint) -> list[family_flow.Lesson]:
     torch.manual_seed(0)
     size = toy.config.flow.speaker_size
     return [
-        family.Lesson(torch.randint(1, 90, (6,)), torch.randint(0, 100, (24,)), torch.randn(size)) for _ in range(2)
+        family_flow.Lesson(torch.randint(1, 90, (6,)), torch.randint(0, 100, (24,)), torch.randn(size))
+        for _ in range(2)
     ]
 
 
-def guidance_error(toy: Checkpoint, student: Checkpoint, taught: list[family.Lesson]) -> float:
-    """How far one row of the student's flow is from the guided rows of the teacher's, at fixed points."""
+def guidance_error(toy: Checkpoint, student: Checkpoint, taught: list[family_flow.Lesson]) -> float:
+    """How far one row of the student's flow is from the guided rows of the teacher's, on fixed paths."""
     torch.manual_seed(7)
-    total = 0.0
-    for lesson in taught * 3:
-        given, x, time = family.flow_point(toy.model.flow, lesson)
-        with torch.no_grad():
-            wanted = guided(toy.model.flow.estimator, x, time, given, toy.config.flow.guidance, False)
-            total += float((guided(student.model.flow.estimator, x, time, given, 0.0, False) - wanted).square().mean())
-    return total
+    with torch.no_grad():
+        paths = [family_flow.walk(toy.model.flow, lesson, 4) for lesson in taught]
+        return sum(float(family_flow.imitate(student.model.flow, path, 0.0, 4)) for path in paths)
 
 
 def test_a_flow_without_guidance(toy: Checkpoint, tmp_path: Path) -> None:
-    single = family.remove_guidance(toy, GuidanceRemoval(Training(steps=2)), lessons(toy), tmp_path, 0)
+    single = family_flow.remove_guidance(toy, GuidanceRemoval(Training(steps=2)), lessons(toy), tmp_path, 0)
     assert single.config.flow.guidance == 0 and toy.config.flow.guidance > 0
     assert single.model.flow.encoder is not toy.model.flow.encoder
 
 
 def test_guidance_removal_learns_what_guidance_gave(tmp_path: Path) -> None:
     toy = load_checkpoint(TOYS / "v3")
-    single = family.remove_guidance(toy, GuidanceRemoval(Training(steps=60, rate=5e-4)), lessons(toy), tmp_path, 0)
+    single = family_flow.remove_guidance(toy, GuidanceRemoval(Training(steps=40, rate=5e-4)), lessons(toy), tmp_path, 0)
     assert guidance_error(toy, single, lessons(toy)) < 0.6 * guidance_error(toy, toy, lessons(toy))
+
+
+def test_fewer_steps_land_closer(tmp_path: Path) -> None:
+    toy, taught = load_checkpoint(TOYS / "v3"), lessons(load_checkpoint(TOYS / "v3"))
+    quick = family_flow.distil_steps(
+        toy, FewSteps(1, teacher_steps=4, training=Training(40, rate=5e-4)), taught, tmp_path, 0
+    )
+    before = after = 0.0
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for lesson in taught:
+            path = family_flow.walk(toy.model.flow, lesson, 4)
+            for flow in (toy.model.flow, quick.model.flow):
+                velocity = guided(flow.estimator, path.points[0], 0.0, path.given, flow.config.guidance, path.streaming)
+                error = float((path.points[0] + velocity - path.points[-1]).square().mean())
+                before, after = (before + error, after) if flow is toy.model.flow else (before, after + error)
+    assert after < 0.8 * before
+    with pytest.raises(InputError, match="average_velocity"):
+        family_flow.distil_steps(toy, FewSteps(1, "none"), taught, tmp_path, 0)
 
 
 def test_fake_quantisation_reaches_language_model_and_flow(toy: Checkpoint, tmp_path: Path) -> None:
@@ -86,6 +102,7 @@ def test_recipes_on_a_checkpoint(data: Path, tmp_path: Path) -> None:
         {
             "name": "small",
             "guidance": {"training": SHORT},
+            "steps": {"steps": 2, "teacher_steps": 4, "training": SHORT},
             "fake": {"training": SHORT, "activations": "dynamic", "layers": ["lm.*", "flow.estimator.*"]},
             "family_precision": "int8",
         }

@@ -1,11 +1,7 @@
-"""Compression of the CosyVoice family: guidance removal, quantisation-aware training of flow and language model."""
+"""Compression of the CosyVoice family: what it learns from, and training with rounded weights."""
 
-import copy
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,24 +11,13 @@ from cosylite.errors import InputError
 from cosylite.lab.checkpoints import Checkpoint
 from cosylite.lab.compress.data import Row
 from cosylite.lab.compress.fake import insert, linear_layers, remove
+from cosylite.lab.compress.family_flow import Lesson, rounding_losses, with_model
 from cosylite.lab.compress.layers import pick
-from cosylite.lab.compress.recipe import FakeQuantisation, GuidanceRemoval
+from cosylite.lab.compress.recipe import FakeQuantisation
 from cosylite.lab.compress.train import train
 from cosylite.lab.models.family import FamilyModel
-from cosylite.lab.models.flow import CausalFlow, Condition, Flow, TokenFlow, guided
 
 PARTS = ("lm", "flow")
-_CROP = 200
-"""Frames of a lesson of the flow, at most."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """An utterance: text ids (N,), speech tokens (M,), the vector of its speaker (size,)."""
-
-    text: Tensor
-    tokens: Tensor
-    speaker: Tensor
 
 
 def lessons_of(checkpoint: Checkpoint, rows: Sequence[Row], encode: Callable[[str], list[int]]) -> list[Lesson]:
@@ -71,41 +56,6 @@ def lessons_of(checkpoint: Checkpoint, rows: Sequence[Row], encode: Callable[[st
     return found
 
 
-def remove_guidance(
-    checkpoint: Checkpoint, how: GuidanceRemoval, lessons: list[Lesson], folder: Path, seed: int
-) -> Checkpoint:
-    """The checkpoint with a flow that needs no second, unconditional row: its guidance is 0."""
-    flow = checkpoint.model.flow
-    student = copy.deepcopy(flow)
-    student.requires_grad_(False)
-    estimator = _module(student)
-    estimator.requires_grad_(True)
-
-    def losses(step: int) -> Mapping[str, Tensor]:
-        given, x, time = flow_point(flow, lessons[step % len(lessons)])
-        with torch.no_grad():
-            wanted = guided(flow.estimator, x, time, given, flow.config.guidance, False)
-        return {"guidance": F.mse_loss(guided(student.estimator, x, time, given, 0.0, False), wanted)}
-
-    trained = train("guidance removal", student, losses, how.training, folder / "guidance.pt", seed=seed)
-    trained.requires_grad_(False)
-    trained.config = dataclasses.replace(flow.config, guidance=0.0)
-    return with_model(checkpoint, flow=trained)
-
-
-def flow_point(flow: TokenFlow | CausalFlow, lesson: Lesson) -> tuple[Condition, Tensor, float]:
-    """A condition, a point on the way from noise, and its time, drawn by chance."""
-    with torch.no_grad():
-        mu = mu_of(flow, lesson)
-        start = int(torch.randint(max(1, mu.shape[1] - _CROP + 1), ()))
-        mu = mu[:, start : start + _CROP]
-        given = flow.condition(mu, lesson.speaker[None], mu[:, :0])
-        time = float(torch.rand(()))
-        # The mel itself is not known: mu is its first estimate, and the way leads there.
-        x = torch.randn_like(given.mu) * (1 - time) + given.mu * time
-    return given, x, time
-
-
 def lm_logits(model: FamilyModel, lesson: Lesson) -> Tensor:
     """Scores (M + 1, vocabulary) of the speech tokens of a lesson and of its end."""
     lm = model.lm
@@ -118,7 +68,7 @@ def lm_logits(model: FamilyModel, lesson: Lesson) -> Tensor:
 
 
 def fine_tune(
-    checkpoint: Checkpoint, how: FakeQuantisation, lessons: list[Lesson], folder: Path, seed: int
+    checkpoint: Checkpoint, how: FakeQuantisation, lessons: Sequence[Lesson], folder: Path, seed: int
 ) -> Checkpoint:
     """The checkpoint after training with fake quantisation of language model and flow; its layers are plain again.
 
@@ -141,7 +91,7 @@ def fine_tune(
             continue
         insert(model, mine, how.weights, how.activations, {}, names[part])
         model.requires_grad_(True)
-        losses = _lm_losses if part == "lm" else _flow_losses
+        losses = _lm_losses if part == "lm" else rounding_losses
         trained = train(
             f"qat {part}",
             model,
@@ -162,7 +112,7 @@ def trainable_layers(model: nn.Module) -> Iterator[str]:
 
 
 def _lm_losses(
-    teacher: FamilyModel, student: FamilyModel, lessons: list[Lesson]
+    teacher: FamilyModel, student: FamilyModel, lessons: Sequence[Lesson]
 ) -> Callable[[int], Mapping[str, Tensor]]:
     def losses(step: int) -> Mapping[str, Tensor]:
         lesson = lessons[step % len(lessons)]
@@ -172,47 +122,3 @@ def _lm_losses(
         return {"divergence": F.kl_div(said, wanted, reduction="batchmean", log_target=True)}
 
     return losses
-
-
-def _flow_losses(
-    teacher: FamilyModel, student: FamilyModel, lessons: list[Lesson]
-) -> Callable[[int], Mapping[str, Tensor]]:
-    guidance = teacher.flow.config.guidance
-
-    def losses(step: int) -> Mapping[str, Tensor]:
-        lesson = lessons[step % len(lessons)]
-        given, x, time = flow_point(teacher.flow, lesson)
-        with torch.no_grad():
-            wanted = guided(teacher.flow.estimator, x, time, given, guidance, False)
-        said = guided(student.flow.estimator, x, time, given, guidance, False)
-        with torch.no_grad():
-            theirs = mu_of(teacher.flow, lesson)
-        return {
-            "velocity": F.mse_loss(said, wanted),
-            "condition": F.mse_loss(mu_of(student.flow, lesson), theirs),
-        }
-
-    return losses
-
-
-def mu_of(flow: TokenFlow | CausalFlow, lesson: Lesson) -> Tensor:
-    """The condition (1, T, mel) of the tokens of a lesson."""
-    tokens = lesson.tokens[None]
-    if isinstance(flow, CausalFlow):
-        return flow.mu(tokens, streaming=False, finalize=True)
-    return flow.mu(tokens, tokens[:, :0], 0)
-
-
-def with_model(checkpoint: Checkpoint, **parts: nn.Module) -> Checkpoint:
-    """A copy of the checkpoint, with other networks."""
-    model = checkpoint.model
-    made: dict[str, Any] = {name: parts.get(name) or copy.deepcopy(getattr(model, name)) for name in ("lm", "flow")}
-    flow = made["flow"]
-    config = dataclasses.replace(model.config, flow=flow.config) if isinstance(flow, Flow) else model.config
-    return dataclasses.replace(checkpoint, model=dataclasses.replace(model, config=config, **made))
-
-
-def _module(flow: Flow) -> nn.Module:
-    if not isinstance(flow.estimator, nn.Module):
-        raise TypeError("the estimator is no network")
-    return flow.estimator

@@ -14,7 +14,7 @@ import onnx
 from cosylite.errors import BundleError, InputError
 from cosylite.lab.checkpoints import Checkpoint, load_checkpoint
 from cosylite.lab.checkpoints.vocabulary import vocabulary
-from cosylite.lab.compress import family, ptq
+from cosylite.lab.compress import family, family_flow, ptq
 from cosylite.lab.compress.data import read_manifest
 from cosylite.lab.compress.measure import megabytes
 from cosylite.lab.compress.recipe import Recipe, wrong
@@ -33,9 +33,11 @@ def compress_family(
     model: Path, recipe: Recipe, output: Path, *, data: Path | None, work: Path, report: Report
 ) -> dict[str, Any]:
     """Run a recipe; what was measured."""
-    for section in ("prune", "sparse", "steps", "selective", "budget"):
+    for section in ("prune", "sparse", "selective", "budget"):
         if getattr(recipe, section) is not None:
-            raise wrong(f"{section} is for nano; models of the family take guidance, fake, family_precision, quantise")
+            raise wrong(
+                f"{section} is for nano; models of the family take guidance, steps, fake, family_precision, quantise"
+            )
     if any(rule.method == "static" for rule in recipe.quantise):
         raise wrong("static int8 is for nano; graphs of the family have a scale per row: use dynamic")
     if (model / MANIFEST).is_file():
@@ -55,7 +57,9 @@ def _checkpoint(
         folder = work / f"trained-{recipe.digest(_digest(model), data.read_text('utf-8') if data else '')}"
         folder.mkdir(parents=True, exist_ok=True)
         if recipe.guidance:
-            checkpoint = family.remove_guidance(checkpoint, recipe.guidance, lessons, folder, recipe.seed)
+            checkpoint = family_flow.remove_guidance(checkpoint, recipe.guidance, lessons, folder, recipe.seed)
+        if recipe.steps:
+            checkpoint = family_flow.distil_steps(checkpoint, recipe.steps, lessons, folder, recipe.seed)
         if recipe.fake:
             checkpoint = family.fine_tune(checkpoint, recipe.fake, lessons, folder, recipe.seed)
     precision: Any = recipe.family_precision

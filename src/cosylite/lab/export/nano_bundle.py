@@ -78,7 +78,7 @@ def load_models(work: Path, stats: FeatureStatistics) -> tuple[AcousticModel, Vo
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BundleError(f"{path} is missing: train nano first (docs/training.md)", code="missing_file", param="model")
-    saved: dict[str, Any] = torch.load(path, weights_only=True)
+    saved: dict[str, Any] = torch.load(path, weights_only=True, mmap=True)  # the optimiser stays on disk
     return saved
 
 
