@@ -176,6 +176,8 @@ def _unet(unet: UNet, precision: Precision) -> GraphWriter:
     shifts = g.ops("Split", step, g.ints(*sizes), outputs=len(sizes), axis=0)
     frames, x = _estimator_inputs(g, config.out_channels, ("x", "mu", "speaker", "prompt"))
     mask = ChunkMask(g, g.dimension("x", 2), g.input("chunk", [], "int")) if config.chunk else None
+    if len(unet.down) == 1:
+        g.equal_rows(x)
     skips: list[tuple[Value, int]] = []
     for stage in each(unet.down, Stage):
         skip, x = _stage(g, frames, x, shifts.pop(0), mask, stage)
@@ -275,6 +277,7 @@ def _dit(dit: DiT, precision: Precision) -> GraphWriter:
     frames, rows = _estimator_inputs(g, config.mel, ("x", "prompt", "mu", "speaker"))
     length = g.dimension("x", 2)
     mask = ChunkMask(g, length, g.input("chunk", [], "int"))
+    g.equal_rows(rows)
     x = linear(g, rows, dit.embed)
     y = g.unsqueeze(signal_of(g, frames, x, config.width), 2)
     for layer in each(dit.position, nn.Conv1d):

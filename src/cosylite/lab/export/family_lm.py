@@ -87,7 +87,9 @@ def _open(g: GraphWriter, width: int) -> tuple[Value, _Step]:
     last = g.op("Sub", g.add(cached, fresh), g.integer(1))
     most = g.add(g.op("ReduceMax", cached, g.ints(0), keepdims=0), g.dimension(rows, 1))
     step = _Step(cached, fresh, g.op("Shape", rows, end=2), g.cast(last, "short"), g.cast(most, "short"))
-    return g.reshape(rows, -1, width), step
+    x = g.reshape(rows, -1, width)
+    g.equal_rows(x)
+    return x, step
 
 
 def _close(g: GraphWriter, x: Value, step: _Step) -> Value:
@@ -100,6 +102,7 @@ def _close(g: GraphWriter, x: Value, step: _Step) -> Value:
 def _scores(g: GraphWriter, x: Value, lm: LanguageModel) -> None:
     """The scores of all tokens, where 4 bits would be felt directly."""
     precision: Precision | None = "int8" if g.precision == "int4" else None
+    g.equal_rows(x)
     scores = g.product(x, lm.decoder.weight.T, lm.decoder.bias, precision=precision)
     g.output("scores", scores, ["batch", lm.decoder.out_features])
 

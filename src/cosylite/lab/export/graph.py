@@ -46,6 +46,7 @@ class GraphWriter:
     def __init__(self, name: str, precision: Precision = "fp32") -> None:
         self._name, self.precision = name, precision
         self._levels: dict[Value, tuple[Value, Value]] = {}
+        self._zeros: Value = ""
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[tuple[str, NDArray[Any]]] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -157,11 +158,17 @@ class GraphWriter:
             top, low = (self.op(kind, rows, self.ints(1), keepdims=0) for kind in ("ReduceMax", "ReduceMin"))
             extreme = self.op("Max", top, self.op("Neg", low), self.number(1e-8))
             scale = self.mul(extreme, self.number(1 / _LEVELS))
-            zero_point = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
-            zeros = self.op("ConstantOfShape", self.op("Shape", scale), value=zero_point)
-            levels = self.op("QuantizeLinear", rows, scale, zeros, axis=0)
+            levels = self.op("QuantizeLinear", rows, scale, self._zeros or self._zero_points(rows), axis=0)
             self._levels[rows] = levels, self.unsqueeze(scale, 1)
         return self._levels[rows]
+
+    def equal_rows(self, rows: Value) -> None:
+        """Say that all rows that follow in products are as many as `rows`, which saves two nodes for each."""
+        self._zeros = self._zero_points(rows)
+
+    def _zero_points(self, rows: Value) -> Value:
+        zero_point = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
+        return self.op("ConstantOfShape", self.op("Shape", rows, end=1), value=zero_point)
 
     def _int4_product(self, rows: Value, weight: NDArray[np.float32], offset: Value | None) -> Value:
         size, columns = weight.shape
