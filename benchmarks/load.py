@@ -139,8 +139,10 @@ def main() -> int:
     made.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16, 64])
     made.add_argument("--seconds", type=float, default=10.0, help="length of each measurement")
     made.add_argument("--engine-threads", type=int, default=1, help="threads in one step of the engine")
+    made.add_argument("--deadline-seconds", type=float, default=30.0, help="longest time to the first audio")
     args = made.parse_args()
-    flags = ("--bundle", args.bundle, "--threads", str(args.engine_threads))
+    flags = ["--bundle", args.bundle, "--threads", str(args.engine_threads)]
+    flags += ["--deadline-seconds", str(args.deadline_seconds)]
     print(f"load average before: {os.getloadavg()[0]:.1f}")
     own = engine_first_chunk(args)
     with serving(*flags, "--workers", str(args.threads)) as server:
