@@ -234,6 +234,7 @@ def test_distilled_steps_come_closer(networks: NanoNetworks, lessons: Lessons, t
     torch.testing.assert_close(done.acoustic.encoder.norm.weight, networks.acoustic.encoder.norm.weight)
 
 
+@pytest.mark.timeout(900)
 def test_a_recipe_with_everything(work: Path, cache: Path, tmp_path: Path) -> None:
     """Pruned, healed, two steps, fake quantisation, static int8; the second run takes what is there."""
     training = {"steps": 2, "frames": 400, "crops": 2}

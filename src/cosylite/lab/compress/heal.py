@@ -1,6 +1,7 @@
 """Distillation of nano's networks: a changed student imitates the float model on equal inputs and equal noise."""
 
 import bisect
+import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -124,9 +125,9 @@ def heal(
     graphs: Sequence[str] = ("text", "flow", "vocoder"),
     name: str = "heal",
 ) -> NanoNetworks:
-    """Train the networks of the given stages; checkpoints go to `folder`."""
+    """A trained copy of the networks of the given stages; checkpoints go to `folder`."""
     lessons = Lessons(examples, teacher.stats, seed)
-    acoustic, vocoder = student.acoustic, student.vocoder
+    acoustic, vocoder = copy.deepcopy(student.acoustic), copy.deepcopy(student.vocoder)
     if {"text", "flow"} & set(graphs):
         run = _acoustic_run(acoustic, teacher.acoustic, lessons, how)
         acoustic = train(f"{name} acoustic", acoustic, run, how, folder / f"{name}-acoustic.pt", seed=seed)

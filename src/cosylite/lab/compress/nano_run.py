@@ -16,10 +16,10 @@ from cosylite.lab.compress import ptq
 from cosylite.lab.compress.calibrate import Range, no_data
 from cosylite.lab.compress.data import manifest_readings, read_manifest, sample, spoken_examples
 from cosylite.lab.compress.heal import Lessons, heal
-from cosylite.lab.compress.layers import pick, product_names
+from cosylite.lab.compress.layers import pick
 from cosylite.lab.compress.measure import Reference, megabytes, parameters
 from cosylite.lab.compress.prune import prune
-from cosylite.lab.compress.qat import fine_tune, sparsify
+from cosylite.lab.compress.qat import fine_tune, layer_ranges, sparsify
 from cosylite.lab.compress.recipe import Recipe, wrong
 from cosylite.lab.compress.session import with_graphs
 from cosylite.lab.compress.source import FLOW_STEPS, NanoSource, load_nano, read_graphs, write_float
@@ -153,30 +153,11 @@ def change_networks(job: Job, networks: NanoNetworks) -> tuple[NanoNetworks, dic
     if recipe.fake:
         ranges: dict[str, Range] = {}
         if recipe.fake.activations == "static":
-            ranges = _layer_ranges(job, networks)
+            ranges = layer_ranges(networks, job.source.bundle(), _calibration(job), recipe.calibration, recipe.seed)
         if recipe.steps:  # a flow of few steps can only imitate itself before rounding
             teacher = networks
         return fine_tune(networks, teacher, recipe.fake, ranges, _needed(job), job.folder, recipe.seed)
     return networks, {}
-
-
-def _layer_ranges(job: Job, networks: NanoNetworks) -> dict[str, Range]:
-    """Calibrated levels of the input of every layer."""
-    target = job.folder / "before"
-    if networks is job.source.networks:
-        target = job.source.graphs
-    elif not target.is_dir():
-        write_float(networks, target, even_times(job.recipe.steps.steps if job.recipe.steps else FLOW_STEPS))
-    graphs, bundle = read_graphs(target), load_bundle(target)
-    recipe, model = job.recipe, with_graphs(bundle, graphs)
-    ranges = ptq.calibrated(model, graphs, _calibration(job), recipe.calibration, recipe.seed)
-    found = {}
-    for name, graph in graphs.items():
-        layers = product_names(name, graph)
-        for node in graph.graph.node:
-            if node.output and node.output[0] in layers:
-                found[layers[node.output[0]]] = ranges[name][node.input[0]]
-    return found
 
 
 def _plan(

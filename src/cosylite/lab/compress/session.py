@@ -78,4 +78,6 @@ def with_networks(bundle: Bundle, networks: NanoNetworks, threads: int = 1) -> N
     model = NanoModel(bundle, device="cpu", threads=threads)
     for name, graph in nano_graphs(networks.acoustic, networks.vocoder, networks.duration_scale).items():
         setattr(model, name, TorchStage(name, graph.module.eval(), graph.outputs, tuple(graph.inputs), threads))
+        if "state" in graph.inputs:
+            setattr(model, f"{name}_state", tuple(graph.inputs["state"].shape[1:]))
     return model
