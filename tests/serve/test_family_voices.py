@@ -10,7 +10,9 @@ import httpx
 import numpy as np
 import pytest
 
+from cosylite.audio.recordings import Recording
 from cosylite.cli import main
+from cosylite.errors import InputError
 from cosylite.serve.cache import clip_key
 from cosylite.serve.engine import SpeechOptions
 from cosylite.serve.service import Service
@@ -148,6 +150,23 @@ def test_keys_tell_what_a_voice_of_one_name_sounds_like(toys: Toys, monkeypatch:
         assert main(["voice", "add", "Mine", str(toys.prompt), "--text", text, *bundle]) == 0
         made.append(key())
     assert made[0] == made[1] != made[2]
+
+
+def test_recordings_in_which_nothing_is_heard(toys: Toys, tmp_path: Path) -> None:
+    """They are refused when they are sent, and nothing is kept of them."""
+    url = "data:audio/wav;base64," + base64.b64encode(toys.prompt.read_bytes()).decode()
+
+    def hear(recording: Recording) -> Any:
+        raise InputError("no speech was found in the recording", code="no_speech", param="audio")
+
+    async def check(client: httpx.AsyncClient, service: Service) -> None:
+        engine: Any = service.registry.deployments[0].engine
+        engine._runtime.catalogue.listener.hear = hear
+        assert_error(await add(client, toys, "Anna"), 400, "no_speech", "audio_sample")
+        assert_error(await ask(client, ref_audio=url), 400, "no_speech", "ref_audio")
+        assert not list(tmp_path.iterdir()) and not service.voices.list()
+
+    serve(check, toys.bundle("v2"), voices_dir=str(tmp_path))
 
 
 def test_one_recording_is_heard_once(toys: Toys) -> None:

@@ -3,10 +3,11 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from cosylite.audio.values import AudioChunk
-from cosylite.serve.engine import Segment, SpeechOptions
+from cosylite.serve.engine import Segment, SegmentStream, Shared, SpeechOptions
 from cosylite.serve.scheduler import BatchPolicy, Job, Scheduler
 
 from .conftest import until
@@ -182,6 +183,55 @@ def test_rows_share_steps_where_the_engine_decodes() -> None:
         assert engine.open_now == 0
 
     with_scheduler(check, workers=2)
+
+
+def test_shared_steps_never_overlap_nor_touch_streams_that_step() -> None:
+    wrong: list[str] = []
+    taking_part: set[int] = set()
+    lock = threading.Lock()
+
+    class Watched(FakeEngine):
+        def advance(self, streams: Sequence[SegmentStream]) -> Shared:
+            with lock:
+                if taking_part:
+                    wrong.append("two shared steps at once")
+                taking_part.update(id(stream) for stream in streams)
+            try:
+                return super().advance(streams)
+            finally:
+                with lock:
+                    taking_part.clear()
+
+        def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> FakeStream:
+            stream = super().open(segment, options)
+            inner, close = stream.step, stream.close
+
+            def watched(work: Callable[[], Any], what: str) -> Any:
+                with lock:
+                    if not stream.ready and id(stream) in taking_part:
+                        wrong.append(f"{what} while it takes part in a shared step")
+                return work()
+
+            stream.step = lambda: watched(inner, "stepped")  # type: ignore[method-assign]
+            stream.close = lambda: watched(close, "closed")  # type: ignore[method-assign]
+            return stream
+
+    engine = Watched(decodes=True, step_seconds=0.002)
+
+    async def check(scheduler: Scheduler) -> None:
+        tasks = [job(engine, "x" * 100) for _ in range(8)]
+        for task, _ in tasks:
+            scheduler.submit(task)
+        for demand in range(1, 12):
+            for number, (task, _) in enumerate(tasks):
+                scheduler.raise_demand(task, demand, float(demand))
+                if demand == number + 3:
+                    scheduler.cancel(task)
+            await asyncio.sleep(0.004)
+        await until(lambda: all(listener.ended for _, listener in tasks))
+        assert not wrong and engine.open_now == 0 and scheduler.open_jobs == 0
+
+    with_scheduler(check, workers=4)
 
 
 def test_a_late_short_job_overtakes_in_the_shared_loop() -> None:

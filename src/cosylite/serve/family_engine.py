@@ -1,11 +1,12 @@
 """Bundles of CosyVoice behind the service: one decoding loop for all segments, and voices from recordings."""
 
+import contextlib
 import hashlib
 import json
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,10 @@ SECONDS_PER_ID = 0.25
 """About what a text id sounds."""
 PROMPTS_KEPT = 32
 """Recordings whose features are kept: half a megabyte each at most."""
-_PARAMS = {"instruct": "instructions", "audio": "ref_audio"}
-"""Our names of parameters that callers know by another."""
+_OPTION_PARAMS = {"instruct": "instructions", "text": "instructions"}
+_PROMPT_PARAMS = {"audio": "ref_audio", "text": "ref_text"}
+_UPLOAD_PARAMS = {"audio": "audio_sample", "text": "ref_text"}
+"""Names of parameters in the runtime, and those by which callers know them."""
 
 
 def load_family_bundle(path: Path, settings: Settings) -> "FamilyServeEngine":
@@ -95,7 +98,8 @@ class FamilyServeEngine:
 
     def learn(self, prompt: Prompt) -> None:
         """Hear a recording that will be kept; raises InputError where it cannot be used."""
-        self._prompts.voice(prompt)
+        with _renamed(_UPLOAD_PARAMS):
+            self._prompts.voice(prompt)
 
     def open(self, segment: Segment, options: SpeechOptions, *, whole: bool = False) -> "_Stream":
         """A segment that begins as soon as there is a free row."""
@@ -155,11 +159,10 @@ class FamilyServeEngine:
         return AudioChunk(np.concatenate([part.samples for part in parts]), self.sample_rate, 0, True)
 
     def _conditions(self, options: SpeechOptions) -> Conditions:
-        try:
-            return self._runtime.modes.conditions(self._voice(options), _options(options))
-        except InputError as error:
-            param = _PARAMS.get(error.param or "", error.param)
-            raise InputError(str(error), code=error.code, param=param) from error
+        with _renamed(_PROMPT_PARAMS):
+            voice = self._voice(options)
+        with _renamed(_OPTION_PARAMS):
+            return self._runtime.modes.conditions(voice, _options(options))
 
     def _voice(self, options: SpeechOptions) -> AnyVoice:
         if options.prompt is not None:
@@ -285,6 +288,16 @@ class _Prompts:
             if key in self._known:
                 self._known.move_to_end(key)
             return self._known.get(key)
+
+
+@contextlib.contextmanager
+def _renamed(params: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name what the caller sent."""
+    try:
+        yield
+    except InputError as error:
+        param = params.get(error.param or "", error.param)
+        raise InputError(str(error), code=error.code, param=param) from error
 
 
 def _voices(catalogue: Catalogue) -> dict[str, AnyVoice]:

@@ -55,9 +55,11 @@ class Settings:
     max_upload_bytes: int = _option(10 << 20, "largest voice upload", low=1024)
     max_voices: int = _option(100, "voices that may be added", low=0)
     voices_dir: str = _option("", "folder in which added voices are kept; empty: adding voices is off")
-    batching: str = _option("auto", "synthesise whole sentences of several requests in one run", choices=SWITCH)
+    batching: str = _option(
+        "auto", "synthesise whole sentences, or draw the tokens, of several requests in one run", choices=SWITCH
+    )
     batch_window_seconds: float = _option(0.005, "longest wait for companions of a batch", low=0.0, high=1.0)
-    batch_rows: int = _option(8, "most sentences in one batch", low=1, high=256)
+    batch_rows: int = _option(8, "most sentences in one batch or decoding step", low=1, high=256)
     cache_dir: str = _option("", "folder of the disk cache; empty: memory only")
     cache_seconds: float = _option(7200.0, "lifetime of cached audio; 0: no cache", low=0.0)
     cache_memory_bytes: int = _option(64 << 20, "size of the memory cache", low=0)
