@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src" / "cosylite").rglob("*.py"))
 LONGEST = 420
-CARRIES_EXCEPTIONS = {"pipeline.py", "scheduler.py", "middleware.py"}
+CARRIES_EXCEPTIONS = {"pipeline.py", "scheduler.py", "middleware.py", "family_engine.py"}
 """Files whose worker threads catch everything in order to raise it again in the consumer, and the one HTTP handler of
 last resort."""
 
