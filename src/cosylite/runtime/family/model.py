@@ -1,7 +1,6 @@
 """The three stages of an official family on ONNX Runtime."""
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE, Noises
 from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
 from cosylite.runtime.family.source import HarmonicSource
 from cosylite.runtime.family.stft import source_spectrum, waveform
+from cosylite.runtime.family.times import FlowTimes
 from cosylite.runtime.openvino_engine import PRECISIONS
 from cosylite.runtime.sessions import Counters, Stage, choose_device, default_threads
 
@@ -149,48 +149,13 @@ class TokenModel:
         return self.step.run_in_place(["scores"], feeds, state.buffers(part))[0]
 
 
-class FlowTimes:
-    """What the estimator needs to know of the flow time, worked out once for every time.
-
-    Most sentences use the same few times, so the graph is loaded for a moment only; its weights are a third of the flow
-    of v3.
-    """
-
-    _MOST = 256
-
-    def __init__(self, load: Callable[[], Stage]) -> None:
-        self._load = load
-        self._lock = threading.Lock()
-        self._known: dict[float, Array] = {}
-
-    def prepare(self, times: Sequence[float]) -> None:
-        """Work out what is missing, together."""
-        with self._lock:
-            self._learn(times)
-
-    def at(self, time: float) -> Array:
-        """For one time."""
-        with self._lock:
-            self._learn([time])
-            return self._known[time]
-
-    def _learn(self, times: Sequence[float]) -> None:
-        missing = [time for time in times if time not in self._known]
-        if not missing:
-            return
-        if len(self._known) >= self._MOST:
-            self._known.clear()
-        steps = self._load().run(["steps"], {"time": np.array(missing, np.float32)})[0]
-        self._known |= zip(missing, steps, strict=True)
-
-
 @dataclass(frozen=True)
 class Flow:
     """Speech tokens to mel."""
 
     spec: FlowSpec
     encoder: Stage
-    times: "FlowTimes"
+    times: FlowTimes
     estimator: Stage
     regulator: Stage | None
     """v1."""
