@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from common import folder_mb, parser, peak_rss_mb, report, row
-from family_speakers import BundleSpeaker, Given, Speaker, TorchSpeaker
+from family_speakers import BundleSpeaker, Given, Speaker, TorchSpeaker, random_model, timed
 
 FAMILIES = ("v1", "v2", "v3")
 KINDS = ("torch", "fp32", "int8", "int4")
