@@ -9,8 +9,18 @@ from typing import Any
 import numpy as np
 from common import peak_rss_mb, percentile
 
-VERSION = 1
+VERSION = 2
 """Changes when figures would."""
+
+
+def own_peak_mb() -> float:
+    """Largest resident memory of this program. What the kernel reports for a child includes the parent before it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text("utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    return peak_rss_mb()
 
 
 def load(order: dict[str, Any]) -> Any:
@@ -71,7 +81,7 @@ def main() -> None:
         "latency_ms_p95": percentile(taken, 95),
         "ttfa_ms_p50": percentile(firsts, 50),
         "ttfa_ms_p95": percentile(firsts, 95),
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": own_peak_mb(),
         "load_s": loading,
     }
     np.savez(order["samples"], **said)

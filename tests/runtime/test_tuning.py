@@ -81,7 +81,7 @@ def test_the_fastest_setting_within_the_budget_wins(monkeypatch: pytest.MonkeyPa
     speeds = {4: 0.04, 2: 0.02, 1: 0.01}
     sounds = {4: 0.0, 2: 0.1, 1: 0.9}
 
-    def speak(model: NanoModel, readings: object) -> tuple[list[np.ndarray], float]:
+    def speak(model: NanoModel, readings: object, plans: object) -> tuple[list[np.ndarray], float]:
         steps = len(model.times) - 1
         return [np.full((2, 3), sounds[steps], np.float32)], speeds[steps]
 

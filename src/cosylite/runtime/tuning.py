@@ -4,6 +4,7 @@ A setting is an engine, a number of threads and the times of the flow. The engin
 said beyond rounding; fewer flow steps do, so every setting is also heard, and those beyond the budget are left out.
 """
 
+import dataclasses
 import itertools
 import json
 import os
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from cosylite.errors import BundleError, OutputError
 from cosylite.runtime import openvino_engine
 from cosylite.runtime.bundle import Bundle, cache_folder
-from cosylite.runtime.nano import NanoModel, Reading, Voicing, render_batch
+from cosylite.runtime.nano import NanoModel, Plan, Reading, Voicing, render_batch
 from cosylite.runtime.stft import BINS, stft
 
 FILE = "tuned.json"
@@ -70,10 +71,12 @@ def tune(
     if not readings:
         raise BundleError("the bundle lacks the symbols that tuning speaks", code="unknown_symbol", param="bundle")
     wanted: list[NDArray[np.float32]] = []
+    plans: list[Plan] = []
     best: Trial | None = None
     for setting in settings:
         model = tuned_model(bundle, setting)
-        said, rtf = _speak(model, readings)
+        plans = plans or [model.plan([reading])[0] for reading in readings]
+        said, rtf = _speak(model, readings, plans)
         wanted = wanted or said
         trial = Trial(setting, rtf, float(np.mean([np.abs(a - b).mean() for a, b in zip(said, wanted, strict=True)])))
         report(trial)
@@ -96,12 +99,17 @@ def tuned_model(bundle: Bundle, setting: Setting) -> NanoModel:
     return NanoModel(bundle, device=setting.device, threads=setting.threads, times=times)
 
 
-def _speak(model: NanoModel, readings: Sequence[Reading]) -> tuple[list[NDArray[np.float32]], float]:
-    """Log spectra of what is said, and the best real-time factor of five rounds."""
+def _speak(
+    model: NanoModel, readings: Sequence[Reading], plans: Sequence[Plan]
+) -> tuple[list[NDArray[np.float32]], float]:
+    """Log spectra of what is said with the durations of `plans`, and the best real-time factor of five rounds."""
     best, said = np.inf, []
     for _ in range(5):
         start = time.perf_counter()
-        said = [render_batch(model, model.plan([reading]), [Voicing()])[0] for reading in readings]
+        said = []
+        for reading, plan in zip(readings, plans, strict=True):
+            own = dataclasses.replace(plan, states=model.plan([reading])[0].states)
+            said.append(render_batch(model, [own], [Voicing()])[0])
         best = min(best, time.perf_counter() - start)
     seconds = sum(len(samples) for samples in said) / model.bundle.manifest.sample_rate
     return [_log_spectrum(samples) for samples in said], best / seconds
