@@ -44,6 +44,7 @@ async def _pause() -> None:
     await anyio.sleep(0.01)
 
 
+@pytest.mark.timeout(240)  # most of it goes into the making of cases
 def test_no_server_errors(client: TestClient) -> None:
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     operations = [result.ok() for result in schema.get_all_operations()]
