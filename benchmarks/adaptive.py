@@ -3,12 +3,14 @@
 python benchmarks/adaptive.py --model build/nano --work build/compress --count 120
 """
 
+import dataclasses
 import random
 from pathlib import Path
 
+import numpy as np
 from common import parser, report, row
 
-from cosylite.lab.compress.adaptive import compare, measure
+from cosylite.lab.compress.adaptive import Measured, compare, measure
 from cosylite.lab.compress.source import load_nano
 
 
@@ -21,7 +23,13 @@ def main() -> None:
     args = made.parse_args()
     source = load_nano(args.model, args.work)
     readings = random.Random(args.seed).sample(source.readings(), args.count)
-    found = compare(measure(source.model(args.threads), readings, seed=args.seed), args.seed)
+    path = args.work / f"adaptive-{source.digest}-{args.count}-{args.seed}.npz"
+    if not path.is_file():
+        measured = measure(source.model(args.threads), readings, seed=args.seed)
+        np.savez(path, **dataclasses.asdict(measured))
+    with np.load(path) as kept:
+        arrays = [kept[name] for name in ("facts", "frames", "errors")]
+        found = compare(Measured(*arrays, tuple(kept["steps"].tolist())), args.seed)
     rows = [
         row(
             f"{r.mean_steps:.2f} steps",

@@ -106,7 +106,7 @@ def _speak(
     best, said = np.inf, []
     for _ in range(5):
         start = time.perf_counter()
-        said = []
+        said: list[NDArray[np.float32]] = []
         for reading, plan in zip(readings, plans, strict=True):
             own = dataclasses.replace(plan, states=model.plan([reading])[0].states)
             said.append(render_batch(model, [own], [Voicing()])[0])

@@ -55,10 +55,11 @@ def test_adaptive_steps_win_where_difficulty_can_be_told() -> None:
     hard = rng.random(200)
     errors = (0.02 + 0.5 * hard**3)[:, None] / np.array([1, 2, 4, 8])
     told = Measured(np.stack([hard, hard**2, hard**3], 1), np.full(200, 100.0), errors, (1, 2, 4, 8))
-    mixed = [r for r in compare(told, prices=25) if abs(r.mean_steps - round(r.mean_steps)) > 0.2]
-    assert len(mixed) > 3 and all(r.oracle <= 1.05 * r.adaptive and r.adaptive < 0.9 * r.fixed for r in mixed)
+    mixed = compare(told, targets=(1.5, 2.5, 5.0))
+    assert [r.mean_steps for r in mixed] == pytest.approx([1.5, 2.5, 5.0], abs=0.1)
+    assert all(r.oracle <= 1.05 * r.adaptive and r.adaptive < 0.9 * r.fixed for r in mixed)
     blind = Measured(rng.normal(size=(200, 3)), told.frames, errors, told.steps)
-    assert all(r.adaptive > 0.93 * r.fixed for r in compare(blind, prices=25))
+    assert all(r.adaptive > 0.93 * r.fixed for r in compare(blind))
 
 
 def test_allotting_weighs_error_against_steps() -> None:

@@ -97,7 +97,11 @@ def allot(errors: Floats, frames: Floats, steps: Sequence[int], price: float) ->
     return chosen
 
 
-def compare(measured: Measured, seed: int = 0, prices: int = 9) -> list[Row]:
+TARGETS = (1.25, 1.5, 1.75, 2.5, 3.5, 5.0, 7.0)
+"""Mean numbers of steps at which policies are compared; at whole ones all sentences would get the same."""
+
+
+def compare(measured: Measured, seed: int = 0, targets: Sequence[float] = TARGETS) -> list[Row]:
     """Adaptive against fixed steps, by a predictor learned on one half of the sentences and judged on the other."""
     order = np.random.default_rng(seed).permutation(len(measured.frames))
     learn, judge = order[: len(order) // 2], order[len(order) // 2 :]
@@ -106,10 +110,21 @@ def compare(measured: Measured, seed: int = 0, prices: int = 9) -> list[Row]:
         measured, facts=measured.facts[judge], frames=measured.frames[judge], errors=measured.errors[judge]
     )
     rows = []
-    for price in np.geomspace(0.3, 0.002, prices):
-        mean_steps, adaptive = _outcome(part, allot(told, part.frames, part.steps, price))
+    for target in targets:
+        mean_steps, adaptive = _outcome(part, _allot_mean(told, part, target))
         rows.append(Row(mean_steps, _fixed(part, mean_steps), adaptive, _oracle(part, mean_steps)))
     return rows
+
+
+def _allot_mean(errors: Floats, part: Measured, target: float) -> NDArray[np.int64]:
+    """The allotment by these errors whose mean number of steps is nearest to `target`, by bisection of the price."""
+    low, high = -12.0, 3.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        few = _outcome(part, allot(errors, part.frames, part.steps, float(np.exp(middle))))[0] <= target
+        low, high = (low, middle) if few else (middle, high)
+    ends = [allot(errors, part.frames, part.steps, float(np.exp(price))) for price in (low, high)]
+    return min(ends, key=lambda chosen: abs(_outcome(part, chosen)[0] - target))
 
 
 def _outcome(part: Measured, chosen: NDArray[np.int64]) -> tuple[float, float]:
@@ -126,7 +141,4 @@ def _fixed(part: Measured, mean_steps: float) -> float:
 
 def _oracle(part: Measured, mean_steps: float) -> float:
     """Error at about these mean steps if the errors were known."""
-    outcomes = sorted(
-        _outcome(part, allot(part.errors, part.frames, part.steps, p)) for p in np.geomspace(1, 1e-3, 200)
-    )
-    return float(np.interp(mean_steps, [o[0] for o in outcomes], [o[1] for o in outcomes]))
+    return _outcome(part, _allot_mean(part.errors, part, mean_steps))[1]
