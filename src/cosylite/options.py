@@ -78,6 +78,8 @@ class SynthesisOptions:
     flow_steps: int | None = None
 
     def __post_init__(self) -> None:
+        if self.voice is not None and not isinstance(self.voice, str):
+            raise InputError(f"voice must be a name, not {self.voice!r}", code="bad_option", param="voice")
         if self.lang not in LANGUAGES:
             raise InputError(
                 f"unknown language {self.lang!r}; choose one of {', '.join(LANGUAGES)}",

@@ -108,6 +108,14 @@ def test_a_setting_is_remembered_and_used() -> None:
     assert tuning.remembered(bundle) is None
     path.write_text("broken")
     assert tuning.remembered(bundle) is None
+    for setting in ({"threads": "1"}, {"threads": 1.5}, {"steps": 0}, {"device": ["cpu"]}, {"device": "abacus"}, 3):
+        one = {"device": "cpu", "threads": 1, "steps": 2} | setting if isinstance(setting, dict) else setting
+        path.write_text(json.dumps({bundle.manifest.revision: {tuning.machine(): {"setting": one}}}))
+        assert tuning.remembered(bundle) is None
+    path.write_text(json.dumps({bundle.manifest.revision: ["no", "settings"]}))
+    assert tuning.remembered(bundle) is None
+    tuning.remember(bundle, Trial(Setting("cpu", 1, 2), 0.01, 0.02))
+    assert tuning.remembered(bundle) == Setting("cpu", 1, 2)
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,4 +124,4 @@ def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     )
     assert main(["tune", "--budget", "5", "--dry-run"]) == 0
     assert "fastest within 5" in capsys.readouterr().out
-    assert main(["tune", "--budget", "-1"]) == 2
+    assert main(["tune", "--budget", "-1"]) == main(["tune", "--budget", "nan"]) == 2

@@ -14,10 +14,13 @@ def tts() -> TTS:
 
 
 def test_shares_are_brought_to_one() -> None:
-    assert blend_name({"a": 3, "b": 1.0}) == "a:0.75+b:0.25"
+    assert blend_name({"a": 3, "b": 1.0}) == blend_name({"a": np.float32(3), "b": np.int64(1)}) == "a:0.75+b:0.25"
 
 
-@pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": -1.0}, {"a": float("nan")}, {"a": "1"}, {"a+b": 1}, {"": 1}])
+@pytest.mark.parametrize(
+    "shares",
+    [{}, {"a": 0}, {"a": -1.0}, {"a": float("nan")}, {"a": "1"}, {"a+b": 1}, {"": 1}, {"a": 10**400}, {1: 1}, ["a"]],
+)
 def test_bad_shares_are_refused(shares: dict[str, float]) -> None:
     with pytest.raises(InputError) as caught:
         blend_name(shares)
@@ -48,6 +51,7 @@ def test_a_blend_speaks_and_a_whole_share_is_the_voice_itself(tts: TTS) -> None:
         ("af_heart:x+am_michael", "invalid_blend"),
         ("af_heart:-1", "invalid_blend"),
         ("af_heart:inf", "invalid_blend"),
+        ("af_heart:1e308+am_michael:1e308", "invalid_blend"),
         ("+", "unknown_voice"),
         (":", "unknown_voice"),
     ],
@@ -56,6 +60,13 @@ def test_unreadable_blends_are_refused(tts: TTS, name: str, code: str) -> None:
     with pytest.raises(InputError) as caught:
         tts.say("Hello.", voice=name)
     assert caught.value.code == code and caught.value.param == "voice"
+
+
+@pytest.mark.parametrize("voice", [5, ["af_heart"], b"af_heart"])
+def test_a_voice_is_a_name(tts: TTS, voice: str) -> None:
+    with pytest.raises(InputError) as caught:
+        tts.say("Hello.", voice=voice)
+    assert caught.value.code == "bad_option" and caught.value.param == "voice"
 
 
 def test_a_blend_of_unknown_voices_is_refused_at_once(tts: TTS) -> None:

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from cosylite.runtime.sessions import default_threads
     from cosylite.runtime.tuning import Trial, remember, settings_here, table, tune
 
-    if args.budget < 0:
+    if not args.budget >= 0:  # also what is no number
         raise InputError("budget must be 0 or above", code="out_of_range", param="budget")
     folder = find_bundle(args.bundle)
     if family_of(folder) not in ("nano", None):

@@ -144,7 +144,8 @@ def remember(bundle: Bundle, trial: Trial) -> Path:
     """
     path = cache_folder() / FILE
     kept = _read(path)
-    kept.setdefault(bundle.manifest.revision, {})[machine()] = asdict(trial)
+    here = kept.get(bundle.manifest.revision)
+    kept[bundle.manifest.revision] = (here if isinstance(here, dict) else {}) | {machine(): asdict(trial)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
@@ -160,13 +161,19 @@ def remembered(bundle: Bundle) -> Setting | None:
     path = cache_folder() / FILE
     if not path.is_file():
         return None
-    found = _read(path).get(bundle.manifest.revision, {}).get(machine())
     try:
-        setting = Setting(**found["setting"])
+        setting = Setting(**_read(path)[bundle.manifest.revision][machine()]["setting"])
     except (TypeError, KeyError):
         return None
-    usable = setting.device == "cpu" or (setting.device in openvino_engine.PRECISIONS and openvino_engine.available())
-    return setting if usable and setting.threads >= 1 and setting.steps >= 1 else None
+    return setting if _usable(setting) else None
+
+
+def _usable(setting: Setting) -> bool:
+    """Whether this machine can run a setting, which somebody may have written by hand."""
+    numbers = (setting.threads, setting.steps)
+    if not isinstance(setting.device, str) or any(type(number) is not int or number < 1 for number in numbers):
+        return False
+    return setting.device == "cpu" or (setting.device in openvino_engine.PRECISIONS and openvino_engine.available())
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Which voice speaks a text: one of the bundle's, or a blend of several."""
 
-import math
+import numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +10,8 @@ from cosylite.runtime.bundle import NanoManifest, VoiceSpec, VoicesSpec
 from cosylite.text.spans import split_languages
 from cosylite.text.types import Sentence
 
+LARGEST_SHARE = 1e6
+"""Of a voice in a blend: sums of larger ones could lose the smaller ones, or overflow."""
 LOOKED_AT = 2000
 """Characters of a text that decide whether it is mixed."""
 _MARKUP = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
@@ -37,17 +39,18 @@ def blend_name(shares: Mapping[str, float]) -> str:
     Raises:
         InputError: no share, one that is not above 0, or a name with ``+`` or ``:``.
     """
+    if not isinstance(shares, Mapping):
+        raise _bad_blend(f"a blend is a mapping from voices to shares, not {type(shares).__name__}")
     total = 0.0
     for name, share in shares.items():
-        number = isinstance(share, (int, float)) and not isinstance(share, bool) and math.isfinite(share)
-        if not number or share <= 0:
-            raise _bad_blend(f"the share of {name!r} must be a number above 0, not {share!r}")
+        if not isinstance(share, numbers.Real) or isinstance(share, bool) or not 0 < share <= LARGEST_SHARE:
+            raise _bad_blend(f"the share of {name!r} must be a number above 0, at most {LARGEST_SHARE:g}")
         if not isinstance(name, str) or not name or "+" in name or ":" in name:
             raise _bad_blend(f"{name!r} cannot be part of a blend")
-        total += share
+        total += float(share)
     if not total:
         raise _bad_blend("a blend needs at least one voice")
-    return "+".join(f"{name}:{share / total:.4g}" for name, share in shares.items())
+    return "+".join(f"{name}:{float(share) / total:.4g}" for name, share in shares.items())
 
 
 def _bad_blend(reason: str) -> InputError:
@@ -77,8 +80,8 @@ def named_voice(voices: VoicesSpec, name: str) -> ChosenVoice:
             value = float(share) if colon else 1.0
         except ValueError:
             raise _bad_blend(f"{share!r} is not a number") from None
-        if not 0 < value < math.inf:
-            raise _bad_blend(f"the share of {voice.strip()!r} must be a number above 0, not {share.strip()}")
+        if not 0 < value <= LARGEST_SHARE:
+            raise _bad_blend(f"the share of {voice.strip()!r} must be above 0, at most {LARGEST_SHARE:g}, not {share}")
         shares[voice.strip()] = shares.get(voice.strip(), 0.0) + value
     total = sum(shares.values())
     reads = [set(known[voice].languages) for voice in shares]
