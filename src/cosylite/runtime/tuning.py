@@ -103,10 +103,10 @@ def _speak(
     model: NanoModel, readings: Sequence[Reading], plans: Sequence[Plan]
 ) -> tuple[list[NDArray[np.float32]], float]:
     """Log spectra of what is said with the durations of `plans`, and the best real-time factor of five rounds."""
-    best, said = np.inf, []
+    best, said = np.inf, list[NDArray[np.float32]]()
     for _ in range(5):
         start = time.perf_counter()
-        said: list[NDArray[np.float32]] = []
+        said = []
         for reading, plan in zip(readings, plans, strict=True):
             own = dataclasses.replace(plan, states=model.plan([reading])[0].states)
             said.append(render_batch(model, [own], [Voicing()])[0])
