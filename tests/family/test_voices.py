@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,16 @@ def test_resampling_keeps_what_both_rates_can_hold() -> None:
     assert np.abs(resample(high, 48000, 16000)[50:-50]).max() < 2e-2
     assert resample(low[:1001], 48000, 22050).shape == (460,)
     assert resample(low, 16000, 16000) is low
+
+
+@pytest.mark.parametrize(("old", "new"), [(47999, 24000), (8001, 16000), (95999, 16000)])
+def test_rates_without_common_divisor_take_little_memory(old: int, new: int) -> None:
+    tracemalloc.start()
+    found = resample(np.sin(2 * np.pi * 440 * np.arange(old) / old).astype(np.float32), old, new)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(found[50:-50], np.sin(2 * np.pi * 440 * np.arange(new) / new)[50:-50], atol=2e-3)
+    assert len(found) == new and peak < 100e6
 
 
 def code_of(call: object, *given: object, **named: object) -> tuple[str, type[CosyliteError]]:
@@ -141,9 +152,12 @@ def test_bad_voice_files(tmp_path: Path) -> None:
     assert code_of(VoiceStore("v2", tmp_path / "file").save, voice()) == ("cannot_write", OutputError)
 
 
-@pytest.mark.parametrize("name", ["", ".", "../up", "a/b", "a\\b", ".hidden", "x" * 65, "a\n", " a", "a ", "-a"])
-def test_names_that_voices_cannot_have(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["", ".", "../up", "a/b", "a\\b", ".hidden", "x" * 65, "a\n", " a", "a ", "-a", "𠮷" * 64]
+)
+def test_names_that_voices_cannot_have(name: str, tmp_path: Path) -> None:
     assert code_of(check_name, name) == ("bad_voice_name", InputError)
+    assert name not in VoiceStore("v2", tmp_path)
 
 
 def test_folder_of_voices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

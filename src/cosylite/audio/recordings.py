@@ -22,7 +22,7 @@ RATES = (4000, 384_000)
 _LOBES = 6
 _ROLL_OFF = 0.99
 _BLOCK = 8192
-"""Windows that are multiplied at a time; each is copied for it."""
+"""Samples that are made at a time; what each is made of is copied for it."""
 
 
 @dataclass(frozen=True)
@@ -130,20 +130,23 @@ def resample(samples: Array, old: int, new: int) -> Array:
     divisor = math.gcd(old, new)
     old, new = old // divisor, new // divisor
     kernels, reach = _sinc_kernels(old, new)
-    padded = np.pad(samples.astype(np.float32), (reach, reach + old))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernels.shape[1])[::old]
-    count = -(-new * len(samples) // old)
-    parts = [windows[at : at + _BLOCK] @ kernels.T for at in range(0, len(windows), _BLOCK)]
-    out: Array = np.concatenate(parts).reshape(-1)[:count]
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(samples.astype(np.float32), reach), 2 * reach + 1)
+    out = np.empty(-(-new * len(samples) // old), np.float32)
+    for start in range(0, len(out), _BLOCK):
+        at = np.arange(start, min(start + _BLOCK, len(out)))
+        np.einsum("ij,ij->i", windows[at * old // new], kernels[at % new], out=out[at[0] : at[-1] + 1])
     return out
 
 
 def _sinc_kernels(old: int, new: int) -> tuple[Array, int]:
-    """One kernel for each of the `new` places between input samples, (new, old + 2 reach), and the reach."""
+    """One kernel for each of the `new` places between input samples, (new, 2 reach + 1), and the reach.
+
+    Place p lies at p old / new input samples; its kernel begins `reach` samples before the last one up to there.
+    """
     band = min(old, new) * _ROLL_OFF
     reach = math.ceil(_LOBES * old / band)
-    inputs = np.arange(-reach, reach + old) / old
-    places = -np.arange(new)[:, None] / new
-    at = np.clip((places + inputs) * band, -_LOBES, _LOBES)
+    places = np.arange(new)[:, None]
+    inputs = places * old // new + np.arange(-reach, reach + 1)
+    at = np.clip((inputs / old - places / new) * band, -_LOBES, _LOBES)
     kernels = np.sinc(at) * np.cos(at * np.pi / _LOBES / 2) ** 2 * (band / old)
     return kernels.astype(np.float32), reach

@@ -20,6 +20,8 @@ Ids = NDArray[np.int32]
 SUFFIX = ".safetensors"
 FORMAT = "1"
 _TENSORS = {"text": np.int32, "tokens": np.int32, "mel": np.float32, "speaker": np.float32}
+MOST_BYTES = 200
+"""Of a name: file systems take 255 for a whole file name."""
 _NAME = re.compile(r"[^\W_](?:[\w .()+-]{0,62}[\w)+])?")
 
 
@@ -48,12 +50,16 @@ class PromptVoice:
 
 def check_name(name: str) -> None:
     """Raise InputError unless a voice may have this name (it becomes the name of a file)."""
-    if not _NAME.fullmatch(name):
+    if not _usable(name):
         raise InputError(
             f"a voice cannot be named {name!r}; use up to 64 letters, digits, spaces or any of _ - . + ( )",
             code="bad_voice_name",
             param="name",
         )
+
+
+def _usable(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and len(name.encode()) <= MOST_BYTES
 
 
 def voices_folder() -> Path:
@@ -82,7 +88,7 @@ class VoiceStore:
         return iter(self.names())
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _NAME.fullmatch(name) is not None and self.path(name).is_file()
+        return isinstance(name, str) and _usable(name) and self.path(name).is_file()
 
     def path(self, name: str) -> Path:
         """The file of a voice."""
