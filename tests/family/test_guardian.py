@@ -7,9 +7,11 @@ import pytest
 
 from cosylite.errors import CancelledError, DeviceError
 from cosylite.options import SynthesisOptions
+from cosylite.runtime.family.batching import DecodeLoop, Request, decode_together
 from cosylite.runtime.family.decode import Prompt
 from cosylite.runtime.family.engine import FamilyEngine, load_family_engine
 from cosylite.runtime.family.guardian import FamilyGuardian, Fault, Length, SilenceWatch, TokenWatch
+from cosylite.runtime.family.memory import Memory
 from cosylite.runtime.family.tokens import ATTEMPTS, Decoder, PiecesDraft, Seeds, SegmentDraft
 from cosylite.runtime.sessions import Counters
 
@@ -246,6 +248,62 @@ def test_a_closed_segment_says_so(engine: FamilyEngine) -> None:
         engine.step_many([stream])
 
 
+def test_nothing_is_drawn_again_for_a_closed_segment(engine: FamilyEngine) -> None:
+    """Closed by another thread, just as the guardian has it drawn again."""
+    decoder = Decoder(engine.model.lm, "v3", RATE, FamilyGuardian(Counters()))
+    drafts: list[SegmentDraft] = []
+
+    class Closing(Script):
+        def sampler(self, model: object, attempt: int = 0) -> Sampler:
+            if attempt:
+                drafts[0].close()
+            return super().sampler(model, attempt)
+
+    script = Closing(engine.model.lm.controls.end, [7] * 400)
+    drafts.append(SegmentDraft(decoder, Prompt([5] * 10), script))  # type: ignore[arg-type]
+    with pytest.raises(CancelledError):
+        drafts[0].wait(None)
+    assert decoder.load == 0
+
+
+def test_rows_and_their_memory_stay_together_where_memory_is_short(
+    engine: FamilyEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def request(text: int) -> Request:
+        return Request(Prompt([text] * 4), Seeds(text).sampler(engine.model.lm))
+
+    alone, leaving, staying = request(6), request(5), request(6)
+    decode_together(engine.model.lm, [alone])
+    loop = DecodeLoop(engine.model.lm)
+    for each in (leaving, staying):
+        loop.submit(each)
+    for _ in range(3):
+        loop.step()
+    loop.cancel(leaving)
+    with monkeypatch.context() as patch:
+        patch.setattr(Memory, "keep", _full)
+        with pytest.raises(MemoryError):
+            loop.step()
+    while loop.busy:
+        loop.step()
+    assert staying.tokens == alone.tokens and len(alone.tokens) > 5
+
+
+def test_memory_grows_as_a_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = Memory(2, 1, 4)
+    pad, calls = np.pad, iter(range(9))
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "pad", lambda *given: pad(*given) if next(calls) < 3 else _full())
+        with pytest.raises(MemoryError):
+            memory.make_room(100)
+    memory.make_room(100)
+    assert {array.shape for array in (*memory.keys, *memory.values)} == {(1, 1, 128, 4)}
+
+
+def _full(*_: object) -> None:
+    raise MemoryError
+
+
 def test_loops_after_text_in_pieces_end(engine: FamilyEngine) -> None:
     guardian = FamilyGuardian(Counters())
     decoder = Decoder(engine.model.lm, "v3", RATE, guardian)
@@ -262,9 +320,6 @@ def test_loops_after_text_in_pieces_end(engine: FamilyEngine) -> None:
 
 
 def test_too_little_memory_is_said(engine: FamilyEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(type(engine.model.vocoder), "decode", full)
+    monkeypatch.setattr(type(engine.model.vocoder), "decode", _full)
     with pytest.raises(DeviceError, match="not enough memory"):
         engine.say("He is in.", SynthesisOptions("Told", flow_steps=1))

@@ -212,6 +212,14 @@ def test_long_recordings_are_cut_where_it_is_quiet() -> None:
     assert all(part.seconds <= 28 for part in parts)
 
 
+def test_what_is_left_of_a_recording_is_no_scrap() -> None:
+    rate = 8000
+    samples = np.random.default_rng(1).uniform(-0.3, 0.3, round(28.02 * rate)).astype(np.float32)
+    samples[round(27.5 * rate) :] = 0
+    parts = split_recording(Recording(samples, rate))
+    assert [part.seconds >= 1 for part in parts] == [True, True]
+
+
 def test_a_bundle_that_cannot_hear(folder: Path, engines: Engines, speakers: Callable[[str], TTS]) -> None:
     engine = engines("v2")
     listener = engine.catalogue.listener

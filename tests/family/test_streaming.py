@@ -1,6 +1,7 @@
 """Streaming through the façade: exact, official and bounded; text in pieces; requests that share the decoding loop."""
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from cosylite.audio.recordings import Recording
-from cosylite.errors import InputError
+from cosylite.errors import DeviceError, InputError
 from cosylite.lab.export.family import export_family
 from cosylite.options import SynthesisOptions
 from cosylite.runtime.family.chunks import chunks_of, exact_chunker
@@ -18,6 +19,7 @@ from cosylite.runtime.family.flow import resize_frames
 from cosylite.runtime.family.model import load_family
 from cosylite.runtime.family.modes import Conditions, Modes
 from cosylite.runtime.family.render import ExactRenderer, StretchStream, Voicing, plan
+from cosylite.runtime.family.segments import SegmentRun
 from cosylite.runtime.family.streaming import official_joiner
 from cosylite.runtime.family.tokens import GivenTokens, Seeds
 from cosylite.runtime.family.voices import VoiceStore
@@ -357,3 +359,27 @@ def test_official_joiners_hold_their_frames_back() -> None:
     joiner = official_joiner("v2", Silent(), 4)
     assert joiner.push(np.zeros((1, 80, 20), np.float32), final=False).shape == (1, 48)
     assert joiner.push(np.zeros((1, 80, 20), np.float32), final=True).shape == (1, 112)
+
+
+def test_segments_that_were_spoken_take_no_memory(engines: Engines, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = engines("v2")
+    opened: list[weakref.ref[SegmentRun]] = []
+    alive: list[int] = []
+    real = engine.open
+
+    def watched(*given: object, **named: object) -> SegmentRun:
+        run = real(*given, **named)  # type: ignore[arg-type]
+        opened.append(weakref.ref(run))
+        alive.append(sum(ref() is not None for ref in opened))
+        return run
+
+    (segment,) = engine.segments("Ab.")
+    monkeypatch.setattr(engine, "open", watched)
+    monkeypatch.setattr(engine, "segments", lambda text: [segment] * 20)
+    assert list(engine.stream("", SynthesisOptions("Told", flow_steps=1)))
+    assert len(opened) == 20 and max(alive) < 12
+
+
+def test_cuda_graphs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="use device 'cuda'"):
+        load_family(tmp_path, device="cuda-graph")

@@ -160,9 +160,9 @@ class DecodeLoop:
         staying = [row for row, request in enumerate(self._active) if not request.done]
         if len(staying) == len(self._active):
             return
-        self._active = [self._active[row] for row in staying]
         if self._memory is not None:
-            self._memory.keep(staying)
+            self._memory.keep(staying)  # first: where memory does not suffice, both stay as they are
+        self._active = [self._active[row] for row in staying]
 
 
 def decode_together(model: TokenModel, requests: list[Request], *, rows: int = 8) -> None:

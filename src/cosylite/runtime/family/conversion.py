@@ -9,6 +9,8 @@ SOURCE_SECONDS = (0.3, 600.0)
 """Length of a recording to be converted."""
 PART_SECONDS = (20.0, 28.0)
 """Longer recordings are cut at the quietest place between these, part by part."""
+REST_SECONDS = 1.0
+"""What is left after a cut lasts as long at least: the models make little of a syllable alone."""
 FRAME_SECONDS = 0.02
 PAUSE_FRAMES = 10
 
@@ -27,6 +29,7 @@ def split_recording(recording: Recording) -> list[Recording]:
 def _quietest(samples: NDArray[np.float32], rate: int) -> int:
     """The sample amid the quietest fifth of a second between 20 and 28 s."""
     first, last = (round(seconds * rate) for seconds in PART_SECONDS)
+    last = min(last, len(samples) - round(REST_SECONDS * rate))
     frame = round(FRAME_SECONDS * rate)
     stretch = samples[first:last]
     frames = stretch[: len(stretch) // frame * frame].reshape(-1, frame)

@@ -291,7 +291,7 @@ class FamilyEngine:
 
         def chunks() -> Iterator[tuple[SegmentRun, TokenChunk]]:
             for run in runs:
-                opened.append(run)
+                opened[:] = [run]  # those before are closed, and would only take memory
                 pipeline.check()
                 for chunk in run.chunks():
                     yield run, chunk

@@ -49,15 +49,16 @@ class Memory:
         """Take the sequences of another memory of the same model into this batch, after the own ones."""
         self._reserve(other.capacity)
         other._reserve(self.capacity)
-        self.keys = [np.concatenate(pair) for pair in zip(self.keys, other.keys, strict=True)]
-        self.values = [np.concatenate(pair) for pair in zip(self.values, other.values, strict=True)]
+        keys = [np.concatenate(pair) for pair in zip(self.keys, other.keys, strict=True)]
+        values = [np.concatenate(pair) for pair in zip(self.values, other.values, strict=True)]
+        self.keys, self.values = keys, values
         self.lengths = np.concatenate([self.lengths, other.lengths])
 
     def keep(self, rows: Sequence[int]) -> None:
         """Forget all sequences but these."""
         chosen = list(rows)
-        self.keys = [keys[chosen] for keys in self.keys]
-        self.values = [values[chosen] for values in self.values]
+        keys, values = [array[chosen] for array in self.keys], [array[chosen] for array in self.values]
+        self.keys, self.values = keys, values
         self.lengths = self.lengths[chosen]
 
     def fork(self) -> "Memory":
@@ -74,5 +75,5 @@ class Memory:
         if more <= 0:
             return
         room = ((0, 0), (0, 0), (0, more), (0, 0))
-        self.keys = [np.pad(keys, room) for keys in self.keys]
-        self.values = [np.pad(values, room) for values in self.values]
+        keys, values = [np.pad(array, room) for array in self.keys], [np.pad(array, room) for array in self.values]
+        self.keys, self.values = keys, values  # both or none, where memory does not suffice

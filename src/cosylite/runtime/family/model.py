@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cosylite.errors import DeviceError
 from cosylite.runtime.bundle import damaged
 from cosylite.runtime.family.decode import OFFICIAL_LIMITS, ControlIds, Limits, Prompt, Rows, decode
 from cosylite.runtime.family.flow import EDGE_FRAMES, cosine_times, euler, euler_steps, resize, segments, target_frames
@@ -341,6 +342,12 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
         BundleError: the bundle is missing, damaged or of another kind.
         DeviceError: the device is not available.
     """
+    if device == "cuda-graph":
+        raise DeviceError(
+            "the sizes of CosyVoice change with every step, so CUDA graphs are of no use; use device 'cuda'",
+            code="unsupported_device",
+            param="device",
+        )
     manifest = read_manifest(path)
     counters, device = Counters(), choose_device(device)
 

@@ -152,6 +152,8 @@ class SegmentDraft:
         self._seen = 0
         self.tokens = []
         self._decoder.submit(self._request)
+        if self._closed:  # by another thread, while the one before was the request
+            self._decoder.cancel(self._request)
 
     def ready(self, count: int | None) -> bool:
         """See `Draft`; raises what kept the language model from beginning. A closed one is ready to say so."""
