@@ -312,6 +312,12 @@ def test_command_line(
     assert "with its text" in capsys.readouterr().out
     assert main(["voice", "list", *bundle]) == 0
     assert capsys.readouterr().out == f"Anna  {SPOKEN}\n"
+    damaged = folder / "cli" / "voices" / "v2" / "Bad.safetensors"
+    damaged.write_bytes(b"no voice")
+    assert main(["voice", "list", *bundle]) == 0
+    listed = capsys.readouterr()
+    assert listed.out == f"Anna  {SPOKEN}\n" and "left out Bad" in listed.err
+    assert main(["voice", "remove", "Bad", *bundle]) == 0 and not damaged.exists()
     assert main(["voices", *bundle]) == 0
     assert capsys.readouterr().out.split() == ["中文女", "英文男", saved_name("v2"), "Anna"]
     wave = str(folder / "out.wav")

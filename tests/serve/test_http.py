@@ -256,8 +256,11 @@ def test_reference_audio_in_the_request() -> None:
         url = "data:audio/wav;base64," + base64.b64encode(recording()).decode()
         body = {"input": "Hi.", "ref_audio": url, "ref_text": "x", "response_format": "pcm"}
         assert (await client.post(SPEECH, json=body)).status_code == 200
-        for wrong in ("data:audio/wav;base64,!!", "data:audio/wav,x", "file:///etc/passwd", "https://x.example/a.wav"):
-            assert_error(await client.post(SPEECH, json={**body, "ref_audio": wrong}), 400, "invalid_audio")
+        silent = "data:audio/wav;base64," + base64.b64encode(recording(level=0.0)).decode()
+        bad = ("data:audio/wav;base64,!!", "data:audio/wav;base64,AAAA", "data:audio/wav,x", "file:///etc/passwd")
+        for wrong in (*bad, silent, "https://x.example/a.wav"):
+            answer = await client.post(SPEECH, json={**body, "ref_audio": wrong})
+            assert_error(answer, 400, "invalid_audio", "ref_audio")
 
     go(check, FakeEngine(can_clone=True))
 

@@ -77,7 +77,7 @@ def test_sigterm_finishes_streams_in_flight_and_refuses_new_ones() -> None:
 
 
 def test_the_grace_time_ends_and_a_second_signal_is_immediate() -> None:
-    with process(0.5, "--drain-seconds", "0.3", "--workers", "1") as (server, port, log):
+    with process(0.25, "--drain-seconds", "0.3", "--workers", "1") as (server, port, log):
         body = {"input": LONG, "response_format": "pcm"}
         url = f"http://127.0.0.1:{port}/v1/audio/speech"
         with (

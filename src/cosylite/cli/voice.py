@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,12 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    store = _catalogue(args).added
-    voices = [store.load(name) for name in store]
+    store, voices = _catalogue(args).added, []
+    for name in store:
+        try:
+            voices.append(store.load(name))
+        except BundleError as error:  # the others are of use all the same
+            print(f"cosylite: left out {name}: {error}", file=sys.stderr)
     if args.json:
         listed = [
             {"name": voice.name, "text": voice.transcript, "file": str(store.path(voice.name))} for voice in voices

@@ -85,7 +85,7 @@ def read_reference(engine: Engine, audio: str | None, text: str | None, limit: i
         raise InputError("ref_audio is not valid base64", code="invalid_audio", param="ref_audio") from error
     if len(data) > limit:
         raise ServeError(f"ref_audio is larger than {limit} bytes", status=413, code="too_large", param="ref_audio")
-    return read_prompt(data, text or "")
+    return read_prompt(data, text or "", "ref_audio")
 
 
 def make_options(

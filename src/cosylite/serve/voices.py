@@ -77,33 +77,33 @@ def pick_voice(engine: Engine, name: str | None) -> str | None:
     return fitting[rank % len(fitting)] if fitting else ""
 
 
-def read_prompt(data: bytes, text: str) -> Prompt:
+def read_prompt(data: bytes, text: str, param: str) -> Prompt:
     """Check an uploaded recording and make it mono.
 
     Raises:
-        InputError: not audio, of the wrong length or rate, or silent.
+        InputError: not audio, of the wrong length or rate, or silent; with `param`.
     """
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
             rate, frames = file.samplerate, file.frames
             if not PROMPT_RATES[0] <= rate <= PROMPT_RATES[1] or not 1 <= file.channels <= 8:
                 raise InputError(
-                    "the recording must have 1 to 8 channels at 8 to 96 kHz", code="invalid_audio", param="audio_sample"
+                    "the recording must have 1 to 8 channels at 8 to 96 kHz", code="invalid_audio", param=param
                 )
             low, high = PROMPT_SECONDS
             if not low * rate <= frames <= high * rate:
                 raise InputError(
                     f"the recording must be {low:g} to {high:g} seconds long",
                     code="invalid_audio",
-                    param="audio_sample",
+                    param=param,
                 )
             samples = file.read(frames, dtype="float32", always_2d=True).mean(axis=1)
     except (soundfile.LibsndfileError, RuntimeError, ValueError) as error:
         raise InputError(
-            "the recording cannot be read; send WAV, FLAC, OGG or MP3", code="invalid_audio", param="audio_sample"
+            "the recording cannot be read; send WAV, FLAC, OGG or MP3", code="invalid_audio", param=param
         ) from error
     if not np.isfinite(samples).all() or float(np.abs(samples).max(initial=0.0)) < 1e-3:
-        raise InputError("the recording is silent", code="invalid_audio", param="audio_sample")
+        raise InputError("the recording is silent", code="invalid_audio", param=param)
     return Prompt(samples, rate, text, hashlib.sha256(data).hexdigest())
 
 
@@ -175,7 +175,7 @@ class VoiceStore:
             )
         with self._changing:
             self._check_room(name)
-            prompt = read_prompt(data, text)
+            prompt = read_prompt(data, text, "audio_sample")
             learn(prompt)
             voice = AddedVoice(
                 "voice_" + secrets.token_hex(8),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cosylite.cli import main
 from cosylite.errors import InputError
 from cosylite.lab.compress.layers import layer_class, pick
 from cosylite.lab.compress.recipe import parse_recipe, read_recipe, recipes_folder
@@ -30,6 +31,14 @@ def test_recipes_of_the_repository(path: Path) -> None:
         ({"name": "a", "fake": {"training": {"steps": 0}}}, ("training.steps",)),
         ({"name": "a", "selective": {"mel_distance": 0.1}}, ("selective needs quantise",)),
         ({"name": "a", "calibration": {"percentile": 20}}, ("percentile",)),
+        ({"name": "a", "family_precision": "int3"}, ("family_precision", "fp32, fp16, int8, int4")),
+        ({"name": "a", "prune": {"hidden": 0.2, "multiple": 0}}, ("prune.multiple",)),
+        ({"name": "a", "prune": {"hidden": 0.2, "graphs": ["lm"]}}, ("prune.graphs", "text, flow, vocoder")),
+        ({"name": "a", "fake": {"training": {"steps": 1, "frames": 0}}}, ("frames", "above 0")),
+        ({"name": "a", "fake": {"training": {"steps": 1, "truth": 2}}}, ("training.truth",)),
+        ({"name": "a", "steps": {"steps": 2, "teacher_steps": 0, "training": {"steps": 1}}}, ("multiple",)),
+        ({"name": "a", "budget": {"mel_distance": float("nan")}}, ("mel_distance",)),
+        ({"name": "a", "seed": -1}, ("seed",)),
         ({}, ("'name' is missing",)),
         (None, ("must be an object",)),
     ],
@@ -65,3 +74,9 @@ def test_the_digest_sees_what_matters() -> None:
     described = base | {"about": "words", "budget": {"mel_distance": 1}}
     assert parse_recipe(base).digest() == parse_recipe(described).digest() != parse_recipe(longer).digest()
     assert parse_recipe(base).digest("x") != parse_recipe(base).digest("y")
+
+
+def test_a_number_of_threads_that_makes_no_sense_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "out")
+    assert main(["compress", str(tmp_path), "--recipe", "lm-int4", "-o", out, "--threads", "-1"]) == 2
+    assert "threads must be between" in capsys.readouterr().err

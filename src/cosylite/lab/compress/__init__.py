@@ -14,12 +14,18 @@ from cosylite.lab.compress.nano_run import compress_nano
 from cosylite.lab.compress.recipe import Recipe, read_recipe
 from cosylite.lab.compress.source import is_family
 from cosylite.lab.export.family import check_target
+from cosylite.runtime.engine import check_threads
 
 __all__ = ["Recipe", "compress", "read_recipe", "set_threads"]
 
 
 def set_threads(threads: int) -> None:
-    """Processor threads of training; 0 leaves them as they are. Also quiets what the exporter logs of itself."""
+    """Processor threads of training; 0 leaves them as they are. Also quiets what the exporter logs of itself.
+
+    Raises:
+        InputError: a number that makes no sense.
+    """
+    check_threads(threads or None)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     if threads:
         torch.set_num_threads(threads)

@@ -62,8 +62,8 @@ def _checkpoint(
             checkpoint = family_flow.distil_steps(checkpoint, recipe.steps, lessons, folder, recipe.seed)
         if recipe.fake:
             checkpoint = family.fine_tune(checkpoint, recipe.fake, lessons, folder, recipe.seed)
-    precision: Any = recipe.family_precision
-    found = export_family(checkpoint, output, name=output.resolve().name, precision=precision, report=report)
+    name, precision = output.resolve().name, recipe.family_precision
+    found = export_family(checkpoint, output, name=name, precision=precision, report=report)
     return {
         "recipe": dataclasses.asdict(recipe),
         "size_mb": round(megabytes(output), 3),

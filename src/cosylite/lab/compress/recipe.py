@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cosylite.errors import InputError
+from cosylite.lab.export.graph import Precision
+from cosylite.runtime.bundle import NANO_STAGES
 from cosylite.runtime.records import record
 
 Method = Literal["fp32", "dynamic", "static"]
@@ -170,7 +172,7 @@ class Recipe:
     quantise: tuple[Rule, ...] = ()
     calibration: Calibration = Calibration()
     selective: Selection | None = None
-    family_precision: str = "fp32"
+    family_precision: Precision = "fp32"
     """What `cosylite convert --precision` takes; only for models of the CosyVoice family."""
     budget: Budget | None = None
 
@@ -209,12 +211,23 @@ def _check(recipe: Recipe) -> None:
         (steps is None or 1 <= steps.steps <= 32, "steps.steps must be from 1 to 32"),
         (steps is None or steps.method == "none" or steps.training is not None, "steps.training is missing"),
         (
-            steps is None or steps.method == "none" or steps.teacher_steps % max(steps.steps, 1) == 0,
+            steps is None or steps.method == "none" or steps.teacher_steps in range(steps.steps, 1000, steps.steps),
             "steps.teacher_steps must be a multiple of steps.steps",
         ),
         (50 < recipe.calibration.percentile <= 100, "calibration.percentile must be above 50 and at most 100"),
         (recipe.calibration.sentences > 0, "calibration.sentences must be above 0"),
-        (all(t is None or t.steps > 0 for t in trainings), "training.steps must be above 0"),
+        (
+            all(t is None or min(t.steps, t.frames, t.crops, t.rate) > 0 for t in trainings),
+            "training.steps, frames, crops and rate must be above 0",
+        ),
+        (all(t is None or 0 <= t.truth <= 1 for t in trainings), "training.truth must be from 0 to 1"),
+        (recipe.seed >= 0, "seed must be 0 or above"),
+        (prune is None or prune.multiple > 0, "prune.multiple must be above 0"),
+        (prune is None or set(prune.graphs) <= set(NANO_STAGES), f"prune.graphs are of {', '.join(NANO_STAGES)}"),
+        (
+            all(b is None or (b.mel_distance >= 0 and b.sentences > 0) for b in (recipe.budget, recipe.selective)),
+            "mel_distance of budget and selective must be 0 or above, sentences above 0",
+        ),
         (recipe.selective is None or bool(recipe.quantise), "selective needs quantise"),
     ]
     for holds, problem in rules:
