@@ -217,18 +217,19 @@ class Flow:
         return mel[..., prompt:], cache
 
     def velocity(self, x: Array, time: float, mu: Array, speaker: Array, hint: Array, chunk: int) -> Array:
-        """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call."""
-        pairs = {"mu": mu, "speaker": speaker, "prompt": hint}
-        feeds: dict[str, NDArray[np.generic]] = {
-            name: np.concatenate([value, np.zeros_like(value)]) for name, value in pairs.items()
-        }
-        feeds["x"] = np.concatenate([x, x])
+        """Velocity (1, mel, T) with classifier-free guidance; the unconditional row shares the call.
+
+        Models whose guidance was distilled away (0) take one row.
+        """
+        guidance = np.float32(self.spec.guidance)
+        feeds: dict[str, NDArray[np.generic]] = {"x": x, "mu": mu, "speaker": speaker, "prompt": hint}
+        if guidance:
+            feeds = {name: np.concatenate([v, v if name == "x" else np.zeros_like(v)]) for name, v in feeds.items()}
         feeds["step"] = self.times.at(time)
         if self.spec.frame_chunk:
             feeds["chunk"] = np.array(chunk, np.int64)
         rows = self.estimator.run(["velocity"], feeds)[0]
-        guidance = np.float32(self.spec.guidance)
-        out: Array = (1 + guidance) * rows[:1] - guidance * rows[1:]
+        out: Array = (1 + guidance) * rows[:1] - guidance * rows[1:] if guidance else rows
         return out
 
     def condition(
