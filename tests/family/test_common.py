@@ -64,6 +64,20 @@ def test_sampling_follows_the_probabilities() -> None:
     assert np.abs(np.bincount(picks) / 4000 - [0.5, 0.3, 0.2]).max() < 0.03
 
 
+def test_chance_of_zero_draws_nothing_unlikely() -> None:
+    """NumPy's exponential numbers in float32 are 0 now and then."""
+
+    class Zero:
+        def standard_exponential(self, count: int, dtype: object) -> np.ndarray:
+            times = np.ones(count, np.float32)
+            times[:2] = 0
+            return times
+
+    draw = race(Zero())  # type: ignore[arg-type]
+    assert draw(np.array([0, 1e-12, 0.4, 0.6], np.float32)) == 3
+    assert draw(np.array([0, 0.1, 0.3, 0.6], np.float32)) == 1
+
+
 def test_fade() -> None:
     case = load("fade.npz")
     for i in numbered(case, "in.new"):

@@ -25,6 +25,10 @@ class SamplingSettings:
     """The pick is rejected when it fills at least this share of the window."""
 
 
+SHORTEST = np.float32(2.0**-25)
+"""Waiting time that stands for all shorter ones."""
+
+
 def greedy(logp: Array, history: Sequence[int]) -> int:
     """The most likely token."""
     return int(logp.argmax())
@@ -34,7 +38,9 @@ def race(generator: np.random.Generator) -> Draw:
     """Draw by an exponential race: the index whose exponential waiting time, at its own rate, ends first."""
 
     def draw(probabilities: Array) -> int:
-        return int((probabilities / generator.standard_exponential(len(probabilities), dtype=np.float32)).argmax())
+        times = generator.standard_exponential(len(probabilities), dtype=np.float32)
+        # one of ten million is 0 for want of digits, and would win for any token, even one that is forbidden
+        return int((probabilities / np.maximum(times, SHORTEST)).argmax())
 
     return draw
 
