@@ -380,6 +380,14 @@ def test_segments_that_were_spoken_take_no_memory(engines: Engines, monkeypatch:
     assert len(opened) == 20 and max(alive) < 12
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("piece", [None, b"He is in.", 5])
+def test_pieces_of_text_are_strings(family: str, piece: str, engines: Engines) -> None:
+    with pytest.raises(InputError) as caught:
+        joined(engines(family), iter(["He is ", piece]))
+    assert caught.value.code == "invalid_text" and caught.value.param == "text"
+
+
 def test_cuda_graphs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="use device 'cuda'"):
         load_family(tmp_path, device="cuda-graph")

@@ -285,7 +285,7 @@ class FamilyEngine:
                 for number, segment in enumerate(segments)
             )
         else:
-            runs = self._runs_of_pieces(text, options, given, chunk_frames)
+            runs = self._runs_of_pieces(_checked(text), options, given, chunk_frames)
 
         pipeline = Pipeline()
 
@@ -349,6 +349,15 @@ class FamilyEngine:
                     "the text has nothing to speak: give at least one word", code="empty_text", param="text"
                 )
             yield AudioChunk(np.zeros(0, np.float32), rate, index, True)
+
+
+def _checked(pieces: Iterable[str]) -> Iterator[str]:
+    for piece in pieces:
+        if not isinstance(piece, str):
+            raise InputError(
+                f"pieces of text must be strings, not {type(piece).__name__}", code="invalid_text", param="text"
+            )
+        yield piece
 
 
 def _close(runs: Iterable[SegmentRun]) -> None:
