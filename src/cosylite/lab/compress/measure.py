@@ -48,11 +48,6 @@ class Reference:
             found.append(float(np.abs(log_mel(samples) - mel).mean()))
         return found
 
-    def duration_error(self, model: NanoModel) -> float:
-        """Relative difference of the total durations."""
-        wanted = sum(plan.length for plan in self.plans)
-        return sum(model.plan([r])[0].length for r in self.readings) / wanted - 1
-
 
 @dataclass(frozen=True)
 class Speed:

@@ -12,7 +12,7 @@ SILENT_TOKENS: Mapping[Family, frozenset[int]] = {
     "v2": frozenset(),
     "v3": frozenset({1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323}),
 }
-"""Speech tokens that are heard as silence; long runs of them are cut (`decode.limit_silence`)."""
+"""Speech tokens that are heard as silence; long runs of them are cut (`tokens`)."""
 
 LISTENERS: Mapping[Family, tuple[str, str]] = {
     "v1": ("speech_tokenizer_v1.onnx", "campplus.onnx"),

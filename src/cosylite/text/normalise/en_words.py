@@ -148,10 +148,6 @@ def _code(match: re.Match[str]) -> str | None:
     return " ".join(words)
 
 
-def _minus(match: re.Match[str]) -> str:
-    return f"minus {match.group(1)}"
-
-
 def _left(match: re.Match[str]) -> str:
     return f" {number(match.group())} "
 

@@ -14,7 +14,6 @@ _Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 _NUMBER = r"\d+(?:\.\d+)?"
 _RANGE = "[~∼〜～]"
 _DIGITS = ("ゼロ", "イチ", "ニー", "サン", "ヨン", "ゴー", "ロク", "ナナ", "ハチ", "キュー")
-_LAST_DIGITS = ("ゼロ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュー")
 
 
 def normalise(text: AlignedText) -> AlignedText:
