@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--work", type=Path, default=Path("build/nano"), help="where teacher and Whisper lie or are put")
     made.add_argument("--teacher", action="store_true", help="score the teacher too")
     made.add_argument("--details", type=Path, default=None, help="write transcripts and scores of every sentence here")
+    made.add_argument("--noise-scale", type=float, default=1.0, help="of the bundle")
     made.add_argument("--no-naturalness", action="store_true", help="only errors")
     return made.parse_args()
 
@@ -77,7 +78,8 @@ def bundle_speaker(args: argparse.Namespace) -> Speaker:
     tts = TTS(args.bundle, threads=args.threads)
 
     def speak(text: str, lang: str, voice: str) -> Speech:
-        return tts.say(text, voice=voice, lang="auto" if lang == "mixed" else lang, seed=args.seed)
+        forced = "auto" if lang == "mixed" else lang
+        return tts.say(text, voice=voice, lang=forced, seed=args.seed, noise_scale=args.noise_scale)
 
     return speak
 

@@ -360,7 +360,7 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
             threads=threads or default_threads(),
             counters=counters,
             large=True,
-            spin=name == "lm",
+            spin=True,
         )
 
     stages = {name: load(name) for name in STAGES[manifest.family] if name != "time"}
