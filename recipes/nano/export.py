@@ -1,4 +1,4 @@
-"""Step 6 of the nano recipe: export the averaged weights to a bundle.
+"""Step 7 of the nano recipe: export the averaged weights to a bundle.
 
 python recipes/nano/export.py --work build/nano --output src/cosylite/bundles/nano --precision int8
 """
