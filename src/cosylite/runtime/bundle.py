@@ -40,9 +40,14 @@ class PitchSpec:
 
 @dataclass(frozen=True)
 class FlowSpec:
-    """Times at which the flow is evaluated: from 0 (noise) to 1, one more than steps."""
+    """How the flow is run.
+
+    `times`: when it is evaluated, from 0 (noise) to 1, one more than steps. `noise`: deviation of what it starts from at a
+    noise scale of 1; it is trained with 1, less is understood better.
+    """
 
     times: tuple[float, ...]
+    noise: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -153,11 +158,11 @@ def find_bundle(name: str | os.PathLike[str]) -> Path:
         BundleError: there is none.
     """
     path = Path(name)
-    if path.is_dir():
+    installed = next((folder for folder in bundle_folders() if folder.name == str(name)), None)
+    if path.is_dir() and (installed is None or (path / MANIFEST).is_file()):
         return path
-    for folder in bundle_folders():
-        if folder.name == str(name):
-            return folder
+    if installed is not None:
+        return installed
     known = ", ".join(folder.name for folder in bundle_folders()) or "none"
     raise BundleError(
         f"no bundle {str(name)!r}: give a folder or the name of an installed bundle ({known})",

@@ -61,9 +61,15 @@ class Server(uvicorn.Server):
         """Drain at the first signal, stop at once at the second."""
         if self._service.admission.draining:
             self.should_exit = self.force_exit = True
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._drop_all)
         elif self._loop is not None:
             self._service.admission.draining = True
             self._loop.call_soon_threadsafe(self._begin_drain)
+
+    def _drop_all(self) -> None:
+        """Break off what is being answered: it must not look complete when the service closes under it."""
+        abort_all(tuple(self.server_state.connections))
 
     def _begin_drain(self) -> None:
         self._stopping = asyncio.get_running_loop().create_task(self._drain())
@@ -82,7 +88,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close connections politely, then drop those that are left: their clients do not read."""
         await super().shutdown(sockets)
-        abort_all(tuple(self.server_state.connections))
+        self._drop_all()
         await asyncio.sleep(0)  # the loop closes them in its next round
 
     async def on_tick(self, counter: int) -> bool:
