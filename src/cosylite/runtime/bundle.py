@@ -42,8 +42,8 @@ class PitchSpec:
 class FlowSpec:
     """How the flow is run.
 
-    `times`: when it is evaluated, from 0 (noise) to 1, one more than steps. `noise`: deviation of what it starts from at a
-    noise scale of 1; it is trained with 1, less is understood better.
+    `times`: when it is evaluated, from 0 (noise) to 1, one more than steps. `noise`: deviation of what it starts from
+    at a noise scale of 1; it is trained with 1, less is understood better.
     """
 
     times: tuple[float, ...]
