@@ -40,14 +40,9 @@ class PitchSpec:
 
 @dataclass(frozen=True)
 class FlowSpec:
-    """How the flow is run.
-
-    `times`: when it is evaluated, from 0 (noise) to 1, one more than steps. `noise`: deviation of what it starts from
-    at a noise scale of 1; it is trained with 1, less is understood better.
-    """
+    """Times at which the flow is evaluated: from 0 (noise) to 1, one more than steps."""
 
     times: tuple[float, ...]
-    noise: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -319,7 +319,7 @@ def _flow_batch(model: NanoModel, plans: Sequence[Plan], voicings: Sequence[Voic
 def _noise(model: NanoModel, start: int, count: int, voicing: Voicing, attempt: int = 0) -> Array:
     """What the flow starts from, (count, 82)."""
     drawn = normal_frames(start, count, model.width, seed=voicing.seed, attempt=attempt)
-    return drawn * np.float32(voicing.noise_scale * model.bundle.manifest.flow.noise)
+    return drawn * np.float32(voicing.noise_scale)
 
 
 def _vocode_batch(model: NanoModel, features: Array, lengths: Sequence[int], seeds: Sequence[int]) -> list[Array]:

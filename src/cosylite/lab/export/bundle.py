@@ -18,17 +18,16 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def revision_of(files: dict[str, dict[str, Any]], flow: Any = None) -> str:
-    """Twelve hex digits that change with any graph or voice of the bundle, and with how its flow is run."""
+def revision_of(files: dict[str, dict[str, Any]]) -> str:
+    """Twelve hex digits that change with any graph or voice of the bundle."""
     digests = "".join(spec["sha256"] for name, spec in sorted(files.items()) if not name.endswith(".md"))
-    digests += json.dumps(flow, sort_keys=True)
     return hashlib.sha256(digests.encode()).hexdigest()[:12]
 
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
     """Complete `facts` with files and revision and write `bundle.json`; returns what it holds."""
     files = describe_files(folder)
-    whole = {"format": 1, **facts, "revision": revision_of(files, facts.get("flow")), "files": files}
+    whole = {"format": 1, **facts, "revision": revision_of(files), "files": files}
     write_json(folder, whole)
     return whole
 

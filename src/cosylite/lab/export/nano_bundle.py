@@ -30,8 +30,6 @@ SPEAKERS: dict[str, dict[str, Any]] = {
     "af_bella": {"gender": "female", "native": "en", "languages": ["en"]},
 }
 """Languages are those the voice was trained on."""
-NOISE = 0.4
-"""Chosen by errors of Whisper base on unseen sentences (docs/experiments.md); the flow is trained with 1."""
 DEFAULTS = {"zh": "zf_xiaoxiao", "en": "af_heart", "ja": "jf_alpha", "ko": "jf_nezumi", "mixed": "jm_kumo"}
 
 
@@ -136,7 +134,7 @@ def facts(networks: NanoNetworks, times: list[float]) -> dict[str, Any]:
         "stages": {name: f"{name}.onnx" for name in ("text", "flow", "vocoder")},
         "mel": {"bands": 80, "n_fft": 1920, "hop": 480, "mean": list(stats.mel_mean), "std": list(stats.mel_std)},
         "pitch": {"mean": stats.pitch_mean, "std": stats.pitch_std},
-        "flow": {"times": times, "noise": NOISE},
+        "flow": {"times": times},
         "vocoder": {"lookahead": networks.vocoder.config.lookahead, "pad": list(networks.pad)},
         "voices": {
             "file": "voices.npy",
