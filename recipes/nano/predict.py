@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 from tqdm import tqdm
-from train_vocoder import load_statistics
 
+from cosylite.lab.export.nano_bundle import load_acoustic, read_statistics
 from cosylite.lab.nano.acoustic import AcousticModel, expand
-from cosylite.lab.nano.config import MEL_BANDS, AcousticConfig
+from cosylite.lab.nano.config import MEL_BANDS
 from cosylite.lab.nano.dataset import AcousticBatch, acoustic_batch, acoustic_batches, load_new
 
 
@@ -44,11 +44,7 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(0)
-    stats = load_statistics(args.work, [])
-    saved = torch.load(args.work / "acoustic.pt", weights_only=True)
-    config = {k: tuple(v) if isinstance(v, list) else v for k, v in saved["config"].items()}
-    model = AcousticModel(AcousticConfig(**config)).eval()
-    model.load_state_dict(saved["average"])
+    stats, model = read_statistics(args.work), load_acoustic(args.work)
     folder = args.work / "predicted"
     folder.mkdir(exist_ok=True)
     examples = load_new(args.work, {p.stem for p in folder.glob("*.npy")}, tuple(args.manifests))

@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cosylite.lab.export.nano_bundle import read_statistics
 from cosylite.lab.nano.config import FeatureStatistics, VocoderConfig
 from cosylite.lab.nano.crops import TAIL, WARM, CropBatch, crop_batch
 from cosylite.lab.nano.dataset import Example, load_new, statistics
@@ -52,8 +53,7 @@ def load_statistics(work: Path, examples: list[Example]) -> FeatureStatistics:
     path = work / "statistics.json"
     if not path.exists():
         path.write_text(json.dumps(asdict(statistics(examples))), "utf-8")
-    raw = json.loads(path.read_text("utf-8"))
-    return FeatureStatistics(tuple(raw["mel_mean"]), tuple(raw["mel_std"]), raw["pitch_mean"], raw["pitch_std"])
+    return read_statistics(work)
 
 
 def speak(model: Vocoder, batch: CropBatch) -> Tensor:

@@ -66,13 +66,23 @@ def load_models(work: Path, stats: FeatureStatistics) -> tuple[AcousticModel, Vo
     Raises:
         BundleError: a checkpoint is missing or damaged.
     """
-    saved = _read(work / "acoustic.pt")
-    acoustic = AcousticModel(AcousticConfig(**tupled(saved["config"])))
-    acoustic.load_state_dict(saved["average"])
+    acoustic = load_acoustic(work)
     saved = _read(work / "vocoder.pt")
     vocoder = Vocoder(VocoderConfig(**tupled(saved["config"])), np.array(stats.mel_mean), np.array(stats.mel_std))
     vocoder.load_state_dict(saved["average"])
-    return acoustic.eval(), vocoder.eval()
+    return acoustic, vocoder.eval()
+
+
+def load_acoustic(work: Path) -> AcousticModel:
+    """The averaged weights of the acoustic model.
+
+    Raises:
+        BundleError: the checkpoint is missing or damaged.
+    """
+    saved = _read(work / "acoustic.pt")
+    acoustic = AcousticModel(AcousticConfig(**tupled(saved["config"])))
+    acoustic.load_state_dict(saved["average"])
+    return acoustic.eval()
 
 
 def _read(path: Path) -> dict[str, Any]:
