@@ -23,6 +23,7 @@ from cosylite.lab.compress.nano_run import Job, changed_float
 from cosylite.lab.compress.recipe import Calibration, FewSteps, Method, Recipe, Rule
 from cosylite.lab.compress.source import FLOW_STEPS, NanoSource, read_graphs
 from cosylite.lab.export.bundle import write_manifest
+from cosylite.lab.export.nano_bundle import even_times
 from cosylite.runtime import openvino_engine
 from cosylite.runtime.bundle import Bundle, load_bundle
 from cosylite.runtime.nano import NanoModel, Reading
@@ -184,7 +185,7 @@ def write_trial(chosen: Candidate, graphs: Mapping[str, onnx.ModelProto], steps:
     np.save(folder / "voices.npy", chosen.bundle.voice_table())
     raw = json.loads((chosen.bundle.path / "bundle.json").read_text("utf-8"))
     facts = {k: v for k, v in raw.items() if k not in ("format", "revision", "files")}
-    write_manifest(folder, facts | {"flow": {"times": [i / steps for i in range(steps + 1)]}})
+    write_manifest(folder, facts | {"flow": {"times": even_times(steps)}})
 
 
 def best(points: Sequence[Point], most_distance: float) -> Point:
