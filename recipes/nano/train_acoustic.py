@@ -51,21 +51,27 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def path_times(count: int) -> Tensor:
+    """Times (count,) of the rows: a third at the start, where all comes from the text, the rest even up to 0.9."""
+    return torch.where(torch.rand(count) < 1 / 3, torch.zeros(count), 0.9 * torch.rand(count))
+
+
 def losses_of(model: AcousticModel, batch: AcousticBatch) -> dict[str, Tensor]:
-    """Velocity, direct guess and duration losses of one batch."""
+    """Losses of the end of the path, of the direct guess and of the durations of one batch."""
     count = len(batch.lengths)
     with torch.autocast("cpu", torch.bfloat16):
         log_durations, states = model.encoder(batch.tokens, batch.lengths, model.voices(batch.voices))
         cond, position = expand(states, batch.durations)
         noise = torch.randn_like(batch.frames)
-        time_ = torch.sigmoid(torch.randn(count))
+        time_ = path_times(count)
         mixed = noise + (batch.frames - noise) * time_[:, None, None]
         velocity, guess, _ = model.decoder(mixed, cond, position, time_, model.decoder.start(count))
     inside = (torch.arange(batch.frames.shape[1])[None] < batch.counts[:, None]).float()
     symbols = (torch.arange(batch.tokens.shape[1])[None] < batch.lengths[:, None]).float()
     wanted = batch.durations.clamp(min=1).float().log()
+    off = (velocity.float() - (batch.frames - noise)) * (1 - time_)[:, None, None]
     return {
-        "velocity": masked_mean((velocity.float() - (batch.frames - noise)).square(), inside),
+        "end": masked_mean(off.square() / (1 - time_)[:, None, None], inside),
         "guess": masked_mean((guess.float() - batch.frames).abs(), inside),
         "duration": masked_mean((log_durations.float() - wanted).square(), symbols),
     }
@@ -136,7 +142,7 @@ def main() -> None:
     for examples, utterances in endless(args.work, manifests, args.frames, seed=step):
         set_rate(optimiser, schedule.rate(step))
         losses = losses_of(model, acoustic_batch(examples, stats))
-        total = losses["velocity"] + 0.3 * losses["guess"] + 0.3 * losses["duration"]
+        total = losses["end"] + 0.3 * losses["guess"] + 0.3 * losses["duration"]
         if step % 200 == 0 or not prosody:
             prosody += load_prosody(args.work / "prosody", shards)
         if prosody:

@@ -44,6 +44,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--nice", type=int, default=10)
     parser.add_argument("--save-minutes", type=float, default=5)
     parser.add_argument("--predicted", type=float, default=0.0, help="share of crops that read predicted mels")
+    parser.add_argument("--start-from", type=Path, default=None, help="checkpoint whose weights a new training takes")
     parser.add_argument("--rescan", type=int, default=200, help="steps after which new utterances are looked for")
     return parser.parse_args()
 
@@ -83,12 +84,14 @@ def main() -> None:
     stats = load_statistics(args.work, examples)
     torch.manual_seed(0)
     model = Vocoder(VocoderConfig(), np.array(stats.mel_mean), np.array(stats.mel_std))
+    path = args.work / "vocoder.pt"
+    if args.start_from is not None and not path.exists():
+        model.load_state_dict(torch.load(args.start_from, weights_only=True)["average"])
     judges = Discriminators()
     average = Average(model)
     optimiser = torch.optim.AdamW(model.parameters(), args.rate, betas=(0.8, 0.99), weight_decay=0.01)
     judging = torch.optim.AdamW(judges.parameters(), 2e-4, betas=(0.8, 0.99))
     schedule = Schedule(args.rate, 200, args.steps)
-    path = args.work / "vocoder.pt"
     step = 0
     parts = {"model": model, "judges": judges, "average": average.model, "optimiser": optimiser, "judging": judging}
     if path.exists():

@@ -8,8 +8,10 @@ import onnxruntime as ort
 import pytest
 import torch
 
+from cosylite.errors import BundleError
 from cosylite.lab.export.nano import export, nano_graphs
 from cosylite.lab.export.quantise import constant_products, quantise, quantise_columns
+from cosylite.lab.export.recover import fill, weights_of
 from cosylite.lab.nano.acoustic import AcousticModel
 from cosylite.lab.nano.vocoder import Vocoder
 
@@ -85,6 +87,30 @@ def test_columns_are_quantised_within_half_a_step() -> None:
     weight = np.random.default_rng(0).standard_normal((40, 7)).astype(np.float32) * np.arange(1, 8, dtype=np.float32)
     values, scale = quantise_columns(weight)
     assert np.abs(values * scale - weight).max(0).tolist() <= (scale / 2 + 1e-6).tolist()
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_network_comes_back_out_of_its_graphs(tmp_path: Path, int8: bool) -> None:
+    """Every parameter, exactly from float32 and within half a step of its column from int8."""
+    torch.manual_seed(1)
+    model = AcousticModel(TINY).eval()
+    for parameter in model.parameters():  # a graph holds equal values only once
+        torch.nn.init.normal_(parameter, std=0.1)
+    found = {"voices.weight": model.voices.weight.detach().numpy()}
+    for name, graph in nano_graphs(model, Vocoder(TINY_VOCODER, np.zeros(80), np.ones(80))).items():
+        if name == "vocoder":
+            continue
+        written = _quietly(graph, tmp_path / f"{name}.onnx")
+        if int8:
+            onnx.save(quantise(written), str(tmp_path / f"{name}.onnx"))
+        found |= weights_of(tmp_path / f"{name}.onnx")
+    again = AcousticModel(TINY)
+    fill(again, found)
+    for (name, was), now in zip(model.state_dict().items(), again.state_dict().values(), strict=True):
+        torch.testing.assert_close(now, was, rtol=0, atol=float(was.abs().max()) / 250 if int8 else 0.0, msg=name)
+    del found["decoder.leave.weight"]
+    with pytest.raises(BundleError, match="leave"):
+        fill(again, found)
 
 
 def test_no_path_of_the_machine_gets_into_a_graph(graphs) -> None:  # type: ignore[no-untyped-def]
