@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--manifests", nargs="+", default=["manifest.jsonl"])
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--precision", choices=["fp32", "int8"], default="int8")
-    parser.add_argument("--steps", type=int, default=4, help="flow evaluations")
+    parser.add_argument("--steps", type=int, default=1, help="flow evaluations")
     args = parser.parse_args()
     examples = load_new(args.work, set(), tuple(args.manifests))
     stats = read_statistics(args.work)

@@ -39,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, default=Path("build/nano"))
     parser.add_argument("--manifests", nargs="+", default=["manifest.jsonl"])
-    parser.add_argument("--steps", type=int, default=4, help="flow evaluations, as in the bundle")
+    parser.add_argument("--steps", type=int, default=1, help="flow evaluations, as in the bundle")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
