@@ -72,6 +72,9 @@ class FakeEngine:
     def decoding(self) -> bool:
         return False
 
+    def blend(self, name: str) -> str | None:
+        return None
+
     def prepare(self, options: SpeechOptions) -> None:
         with self.lock:
             self.prepared.append(options)

@@ -58,6 +58,8 @@ def test_every_error_has_the_nested_shape() -> None:
         assert_error(await post(SPEECH, json={}), 400, param="input")
         assert_error(await post(SPEECH, json={"input": 5}), 400, param="input")
         assert_error(await post(SPEECH, json={"input": " \n "}), 400, "empty_input", "input")
+        assert_error(await post(SPEECH, json={"input": "..."}), 400, "empty_text", "input")
+        assert_error(await post("/tts", json={"text": "..."}), 400, "empty_text", "text")
         assert_error(await post(SPEECH, json={"input": "..."}), 400)
         assert_error(await post(SPEECH, json={"input": "x" * 4097}), 400, "input_too_long", "input")
         assert_error(await post(SPEECH, json={"input": "x", "response_format": "ogg"}), 400, param="response_format")

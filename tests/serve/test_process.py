@@ -89,6 +89,20 @@ def test_the_grace_time_ends_and_a_second_signal_is_immediate() -> None:
         assert server.wait(10) == 0, log
 
 
+def test_a_second_signal_leaves_no_traceback() -> None:
+    with process(0.25, "--drain-seconds", "20", "--workers", "1") as (server, port, log):
+        body = {"input": LONG, "response_format": "pcm"}
+        url = f"http://127.0.0.1:{port}/v1/audio/speech"
+        with (
+            pytest.raises(httpx.RemoteProtocolError),
+            httpx.stream("POST", url, json=body, timeout=20) as answer,
+        ):
+            for _ in answer.iter_bytes():
+                server.send_signal(signal.SIGTERM)
+        assert server.wait(10) == 0, log
+    assert "Traceback" not in "".join(log)
+
+
 def test_logs_are_json_lines_with_request_ids_and_without_keys() -> None:
     with process(0.0, "--log-format", "json", "--api-key", "a-secret-key") as (server, port, log):
         url = f"http://127.0.0.1:{port}/v1/models"

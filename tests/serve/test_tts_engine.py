@@ -66,6 +66,34 @@ def test_service_audio_equals_say(tts: TTS) -> None:
     asyncio.run(go())
 
 
+def test_blends_are_voices() -> None:
+    async def go() -> None:
+        app = create_app(Settings(bundle=(TINY,), workers=2, batching="off"))
+        async with app.router.lifespan_context(app):
+            await until(lambda: app.state.service.warm or app.state.service.failure, 40)
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+
+                async def ask(voice: object) -> httpx.Response:
+                    body = {"input": "Hello there.", "response_format": "pcm", "stream": False, "voice": voice}
+                    return await client.post("/v1/audio/speech", json=body)
+
+                mixed = await ask("af_tiny:3+jf_tiny:2")
+                assert mixed.status_code == 200
+                assert mixed.content not in ((await ask("af_tiny")).content, (await ask("jf_tiny")).content)
+                again = await ask({"id": "af_tiny:0.6+jf_tiny:0.4"})
+                assert again.headers["x-cache"] == "hit" and again.content == mixed.content
+                for voice, code in (
+                    ("af_tiny:1+nobody:1", "unknown_voice"),
+                    ("af_tiny:x+jf_tiny:1", "invalid_blend"),
+                    ("af_tiny:0+jf_tiny:1", "invalid_blend"),
+                    ("af_tiny+", "unknown_voice"),
+                ):
+                    error = (await ask(voice)).json()["error"]
+                    assert (error["code"], error["param"]) == (code, "voice"), error
+
+    asyncio.run(go())
+
+
 def test_text_in_pieces_gives_the_sentences_of_the_whole(engine: NanoEngine) -> None:
     for text in TEXTS:
         whole = [segment.key for segment in engine.segments(text, "auto")]

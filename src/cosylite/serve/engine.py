@@ -129,6 +129,14 @@ class Engine(Protocol):
     def default_voice(self) -> str: ...
     @property
     def can_clone(self) -> bool: ...
+    def blend(self, name: str) -> str | None:
+        """The id of a blend of voices, such as ``a:0.6+b:0.4``; None: not one, or the engine blends none.
+
+        Raises:
+            InputError: a blend that cannot be read, or of a voice that is not there.
+        """
+        ...
+
     @property
     def modes(self) -> tuple[str, ...]:
         """Ways to use a voice; with "instruct", instructions are followed. Empty: there is one way, without a name."""

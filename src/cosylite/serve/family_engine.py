@@ -92,6 +92,10 @@ class FamilyServeEngine:
         """A splitter for text that arrives in pieces: whole sentences, a few at a time."""
         return _Feed(self)
 
+    def blend(self, name: str) -> str | None:
+        """There are no blends."""
+        return None
+
     def prepare(self, options: SpeechOptions) -> None:
         """Hear the prompt unless that was done lately, and check that everything goes together."""
         self._conditions(options)

@@ -148,4 +148,4 @@ def make_order(
         InputError: the text is empty or too long.
     """
     check_text(text, service.settings.max_characters, param)
-    return Order(text, options, service.registry.resolve(model), endpoint, format, whole, store)
+    return Order(text, options, service.registry.resolve(model), endpoint, format, whole, store, text_field=param)

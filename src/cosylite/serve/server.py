@@ -90,6 +90,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         self._drop_all()
         await asyncio.sleep(0)  # the loop closes them in its next round
+        if self.force_exit:  # uvicorn leaves it out then, and the app would end with a traceback
+            await self.lifespan.shutdown()
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second: closes connections that do not ask for anything."""

@@ -33,7 +33,10 @@ WHOLE_SLACK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Order:
-    """What a caller wants spoken, validated. `segments` replaces `text` where text arrives in pieces."""
+    """What a caller wants spoken, validated. `segments` replaces `text` where text arrives in pieces.
+
+    `text_field` is the caller's name of the field that holds the text, for errors.
+    """
 
     text: str
     options: SpeechOptions
@@ -43,6 +46,7 @@ class Order:
     whole: bool = False
     store: bool = True
     segments: AsyncIterator[Segment] | None = None
+    text_field: str = "text"
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ class FrontendPool:
             yield following
             following = await asyncio.to_thread(_next, source)
         if not found:
-            raise InputError("the text has nothing that can be spoken", code="empty_input", param="input")
+            raise InputError("the text has nothing that can be spoken", code="empty_input", param="text")
         if len(text) <= self._longest:
             self._plans[key] = found
             while len(self._plans) > self._size:
@@ -249,6 +253,8 @@ class Speech:
         if task.cancelled():
             return
         error = task.exception()
+        if isinstance(error, InputError) and error.param == "text":
+            error = InputError(str(error), code=error.code, param=self._order.text_field)
         if error is None or isinstance(error, CosyliteError):
             self._buffer.put(error)
             return

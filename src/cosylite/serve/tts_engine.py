@@ -10,7 +10,7 @@ from cosylite.runtime.assembly import CLAUSE_SILENCE
 from cosylite.runtime.bundle import family_of, find_bundle
 from cosylite.runtime.engine import Engine as Runtime
 from cosylite.runtime.family.kinds import FAMILIES
-from cosylite.runtime.voices import VoiceChoice
+from cosylite.runtime.voices import VoiceChoice, blend_name, named_voice
 from cosylite.serve.engine import Engine, Prompt, Segment, SegmentStream, Shared, SpeechOptions, VoiceInfo
 from cosylite.serve.settings import Settings
 from cosylite.text.frontend import TextStream, symbol_string
@@ -67,6 +67,14 @@ class NanoEngine:
     def feed(self, lang: str) -> "_Feed":
         """A splitter for text that arrives in pieces; long sentences go out clause by clause."""
         return _Feed(self._frontend.stream(lang=lang), _Cutter(VoiceChoice(self._manifest, None, lang, None)))
+
+    def blend(self, name: str) -> str | None:
+        """A blend of voices of the bundle, its shares brought to a sum of 1: equal blends are cached as one."""
+        if "+" not in name and ":" not in name:
+            return None
+        mix = named_voice(self._manifest.voices, name).mix
+        names = {spec.row: spec.name for spec in self._manifest.voices.list}
+        return blend_name({names[row]: share for row, share in mix})
 
     def prepare(self, options: SpeechOptions) -> None:
         """There is nothing to prepare."""

@@ -252,7 +252,7 @@ def resolve_voice(engine: Engine, store: VoiceStore, name: str | None) -> tuple[
     """Engine voice and prompt for what a caller asked for.
 
     Raises:
-        InputError: no such voice, or an added voice on a bundle that cannot clone.
+        InputError: no such voice, a blend that cannot be read, or an added voice on a bundle that cannot clone.
     """
     known = pick_voice(engine, name)
     if known is not None:
@@ -264,6 +264,9 @@ def resolve_voice(engine: Engine, store: VoiceStore, name: str | None) -> tuple[
                 f"the model {engine.name} cannot speak with added voices", code="unknown_voice", param="voice"
             )
         return added[0].id, added[1]
+    blend = engine.blend(name or "")
+    if blend is not None:
+        return blend, None
     names = ", ".join([voice.id for voice in engine.voices] + [voice.id for voice in store.list()])
     raise InputError(
         f"unknown voice {(name or '')[:80]!r}; known are {names} and OpenAI's voice names",
