@@ -107,12 +107,14 @@ class Stage:
         counters: Counters,
         large: bool = False,
         spin: bool = False,
+        brief: bool = False,
     ) -> None:
         """Load the graph.
 
         Args:
             large: keep the memory of intermediate values for the next call, as pays with megabytes of them.
             spin: let threads wait for each other busily while the graph runs, as pays with many short nodes.
+            brief: use the weights where they lie in the file, as pays where the graph runs once and is let go of.
 
         Raises:
             BundleError: the file is no usable graph.
@@ -120,7 +122,7 @@ class Stage:
         """
         self.name, self.path = name, path
         self.device, self.threads = device, threads
-        self._large, self._spin = large, spin
+        self._large, self._spin, self._brief = large, spin, brief
         self._counters = counters
         self._lock = threading.Lock()
         self._session = self._open(device)
@@ -186,6 +188,7 @@ class Stage:
         options.log_severity_level = 4
         options.enable_mem_pattern = self._large  # small graphs get other lengths with every call
         options.enable_cpu_mem_arena = self._large  # small graphs are as fast without, and it never gives memory back
+        options.add_session_config_entry("session.disable_prepacking", str(int(self._brief)))
         # stages share the processors, so nothing may spin between runs
         options.add_session_config_entry("session.intra_op.allow_spinning", str(int(self._spin)))
         options.add_session_config_entry("session.force_spinning_stop", "1")

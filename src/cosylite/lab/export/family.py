@@ -18,7 +18,7 @@ from cosylite.lab.checkpoints.vocabulary import vocabulary
 from cosylite.lab.export.bundle import replace_folder, write_json, write_manifest
 from cosylite.lab.export.family_check import Difference, compare
 from cosylite.lab.export.family_flow import flow_graphs
-from cosylite.lab.export.family_lm import head_room, lm_graph, text_graph
+from cosylite.lab.export.family_lm import head_room, lm_graph, places_graph, text_graph
 from cosylite.lab.export.family_vocoder import vocoder_graphs
 from cosylite.lab.export.family_voices import follows_instructions, write_voices
 from cosylite.lab.export.graph import GraphWriter, Precision
@@ -42,7 +42,7 @@ def graphs(model: FamilyModel, precision: Precision = "fp32") -> dict[str, Graph
     """Every graph of a model by name."""
     lm = {"lm": lm_graph(model.lm, precision)}
     if isinstance(model.lm, TransformerLM):
-        lm["text"] = text_graph(model.lm, precision)
+        lm |= {"text": text_graph(model.lm, precision), "places": places_graph(model.lm, precision)}
     return lm | flow_graphs(model.flow, precision) | vocoder_graphs(model.vocoder, precision)
 
 

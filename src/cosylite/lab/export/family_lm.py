@@ -5,8 +5,9 @@ writes the new keys and values behind them; the caller binds each output to the 
 copied per step, sequences of any length share a step, and the memory belongs to the sequence.
 
 Inputs: `rows` (B, T, width); `cached` (B,) rows before; `fresh` (B,) valid new rows; per layer the buffers `keys_i`,
-`values_i` (B, heads, capacity, size). Outputs: `scores` (B, vocabulary) after the last valid row; per layer the buffers
-`new_keys_i`, `new_values_i`. Either all sequences are new, or all get one row, or there is only one sequence.
+`values_i` (B, heads, capacity, size), and in v1 `places_i` of `places_graph` for at least as many distances as there
+are rows. Outputs: `scores` (B, vocabulary) after the last valid row; per layer `new_keys_i`, `new_values_i`.
+Either all sequences are new, or all get one row, or there is only one sequence.
 
 The kernels want heads of a multiple of 16 columns; smaller ones (toys) are filled up with zeros.
 """
@@ -29,7 +30,6 @@ from cosylite.lab.export.blocks import (
     rms_norm,
     silu,
     sinusoids,
-    turn_query,
 )
 from cosylite.lab.export.graph import GraphWriter, Precision, Shape, Value
 from cosylite.lab.models.attention import Attention, RelativeAttention
@@ -182,20 +182,34 @@ def _merge(g: GraphWriter, rows: Value, layer: Attention, heads: _Heads) -> Valu
     return g.product(rows, weight, layer.out.bias)
 
 
+def places_graph(lm: TransformerLM, precision: Precision = "fp32") -> GraphWriter:
+    """v1: `distances` (N,) to `places_i` (heads, size, N) per layer; times queries they score distances."""
+    g = GraphWriter("places", "fp16" if precision != "fp32" else "fp32")
+    config = lm.config.backbone
+    cos, sin = sinusoids(g, g.input("distances", ["distances"], "int"), config.width)
+    waves = g.transpose(g.concat(sin, cos, axis=-1), 1, 0)
+    for i, layer in enumerate(each(lm.backbone.layers, EncoderLayer)):
+        attention = layer.attention
+        weight = attention.position.weight * attention.head_size**-0.5
+        found = g.matmul(g.weight(torch.cat([weight[:, 0::2], weight[:, 1::2]], 1)), waves)
+        shape = (attention.heads, attention.head_size)
+        g.output(f"places_{i}", g.reshape(found, *shape, -1), [*shape, "distances"])
+    return g
+
+
 def _transformer_graph(lm: TransformerLM, precision: Precision) -> GraphWriter:
     g = GraphWriter("lm", precision)
-    config = lm.config.backbone
     x, step = _open(g, lm.config.width)
-    new = g.unsqueeze(g.range(g.dimension("rows", 1)), 0)
-    at_query = sinusoids(g, g.unsqueeze(g.add(g.unsqueeze(step.cached, 1), new), 1), config.width)
-    cos, sin = sinusoids(g, g.range(g.cast(step.total, "int")), config.width)
-    at_key = g.transpose(g.concat(cos, sin, axis=-1), 1, 0)
+    new = g.unsqueeze(g.range(g.dimension("rows", 1)), 0, 2)
+    distances = g.op("Sub", g.add(g.unsqueeze(step.cached, 1, 2), new), g.range(g.cast(step.total, "int")))
+    distances = g.unsqueeze(g.op("Max", distances, g.integer(0)), 1)
+    distances = g.op("Expand", g.cast(distances, "short"), g.ints(1, lm.config.backbone.heads, 1, 1))
     x = input_layer(g, x, lm.backbone.embed)
     for i, layer in enumerate(each(lm.backbone.layers, EncoderLayer)):
         attention = layer.attention
         heads = _Heads.of(attention, halves=False)
         packed = _project(g, layer_norm(g, x, layer.attention_norm), attention, heads, attention.content_bias)
-        bias = _distances(g, packed, attention, heads, step, at_query, at_key)
+        bias = _distances(g, packed, i, attention, heads, step, distances)
         x = g.add(x, _merge(g, _attend(g, packed, i, heads, step, bias), attention, heads))
         x = feed_forward(g, x, layer, relu=True)
     x = layer_norm(g, _close(g, x, step), lm.backbone.norm)
@@ -206,20 +220,20 @@ def _transformer_graph(lm: TransformerLM, precision: Precision) -> GraphWriter:
 def _distances(
     g: GraphWriter,
     packed: Value,
+    i: int,
     layer: RelativeAttention,
     heads: _Heads,
     step: _Step,
-    at_query: tuple[Value, Value],
-    at_key: Value,
+    distances: Value,
 ) -> Value:
-    """Scores (B, H, T, total) of the distances between new rows and all rows."""
+    """Scores (B, H, T, total) of the distances (B, H, T, total) between new rows and all rows."""
     q = g.slice(packed, 0, heads.heads * heads.room, 1)
     shape = g.concat(step.shape, g.ints(heads.heads, heads.room), axis=0)
     q = g.transpose(g.op("Reshape", q, shape), 0, 2, 1, 3)
     q = g.slice(q, 0, heads.size, 3) if heads.room > heads.size else q
     q = g.add(q, g.weight((layer.distance_bias - layer.content_bias)[:, None]))
-    turned = turn_query(g, q, layer, at_query)
-    return g.op("FusedMatMul", turned, at_key, domain=_CONTRIB, alpha=heads.size**-0.5)
+    places = g.input(f"places_{i}", [heads.heads, heads.size, "distances"])
+    return g.op("GatherElements", g.matmul(q, places), distances, axis=-1)
 
 
 def _qwen_graph(lm: QwenLM, precision: Precision) -> GraphWriter:

@@ -14,7 +14,7 @@ from cosylite.runtime.family.source import SourceConfig
 from cosylite.runtime.records import record
 
 STAGES: dict[Family, tuple[str, ...]] = {
-    "v1": ("text", "lm", "encoder", "regulator", "time", "estimator", "pitch", "vocoder"),
+    "v1": ("text", "places", "lm", "encoder", "regulator", "time", "estimator", "pitch", "vocoder"),
     "v2": ("lm", "encoder", "time", "estimator", "pitch", "vocoder"),
     "v3": ("lm", "encoder", "time", "estimator", "pitch", "vocoder"),
 }

@@ -23,6 +23,7 @@ from cosylite.runtime.family.manifest import (
 )
 from cosylite.runtime.family.memory import Memory
 from cosylite.runtime.family.noise import FIXED, FLOW, SOURCE, Noises
+from cosylite.runtime.family.places import Places
 from cosylite.runtime.family.sampling import Sampler, greedy, race, repetition_aware
 from cosylite.runtime.family.source import HarmonicSource
 from cosylite.runtime.family.stft import source_spectrum, waveform
@@ -37,8 +38,12 @@ Tokens = Sequence[int] | Ids
 
 STEPS = 10
 """Evaluations of the estimator in the official models."""
+USUAL_STEPS = (2, 4, STEPS)
+"""Their flow times are worked out when a bundle is loaded, others when they are asked for."""
 WHOLE = 1 << 30
 """A chunk longer than any sequence: full attention."""
+BRIEF = ("time", "places")
+"""Graphs that are loaded for a moment only, to work out what holds for all sentences."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class TokenModel:
     step: Stage
     text_stage: Stage | None
     """v1: the text encoder."""
+    places: Places | None
+    """v1: what it knows of distances."""
     text_table: Array
     speech_table: Array
     control: Array
@@ -147,6 +154,8 @@ class TokenModel:
         for row, new in enumerate(rows):
             padded[row, : len(new)] = new
         feeds: dict[str, NDArray[Any]] = {"rows": padded, "cached": state.lengths[part], "fresh": fresh}
+        if self.places is not None:
+            feeds |= self.places.feeds(state.capacity)
         return self.step.run_in_place(["scores"], feeds, state.buffers(part))[0]
 
 
@@ -361,9 +370,13 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
             counters=counters,
             large=True,
             spin=True,
+            brief=name in BRIEF,
         )
 
-    stages = {name: load(name) for name in STAGES[manifest.family] if name != "time"}
+    times = FlowTimes(lambda: load("time"))
+    usual = {step.time for steps in USUAL_STEPS for step in euler_steps(cosine_times(steps))}
+    times.prepare(sorted(usual))  # while nothing else needs memory
+    stages = {name: load(name) for name in STAGES[manifest.family] if name not in BRIEF}
 
     def table(name: str) -> Array:
         values: Array = np.load(path / f"{name}.npy", mmap_mode="r", allow_pickle=False)
@@ -371,10 +384,10 @@ def load_family(path: Path, *, device: str = "cpu", threads: int | None = None) 
 
     speaker = (table("speaker_weight"), table("speaker_bias")) if manifest.family == "v1" else None
     tables = (table("text_table"), table("speech_table"), table("control"))
-    lm = TokenModel(manifest.tokens, stages["lm"], stages.get("text"), *tables, speaker)
+    places = Places(lambda: load("places"), manifest.tokens.layers) if manifest.family == "v1" else None
+    lm = TokenModel(manifest.tokens, stages["lm"], stages.get("text"), places, *tables, speaker)
     frame = manifest.vocoder.source.samples_per_frame
     regulator = stages.get("regulator")
-    times = FlowTimes(lambda: load("time"))
     flow = Flow(manifest.flow, stages["encoder"], times, stages["estimator"], regulator, manifest.sample_rate, frame)
     mix = table("source_mix")
     source = HarmonicSource(manifest.vocoder.source, mix[:-1], float(mix[-1]))
